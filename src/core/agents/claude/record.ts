@@ -1,0 +1,130 @@
+import type { ProcessRecord } from "../../protocol/report.ts";
+import type { SessionState } from "../../protocol/session.ts";
+import type { EpochMs } from "../../protocol/time.ts";
+
+/**
+ * What Claude Code writes about one of its processes, in `sessions/<pid>.json` of its config folder.
+ * Undocumented: every field but the first three may be missing in another version.
+ * Source: docs/agents/claude.md#process-records, seen in 2.1.332.
+ */
+export type ClaudeRecord = {
+  pid: number;
+  sessionId: string;
+  /** Start time of the process in clock ticks since boot: field 22 of /proc/<pid>/stat on Linux. */
+  procStart: string;
+  startedAt: EpochMs;
+  cwd?: string;
+  /** A name that the user gave; the ones that Claude makes up are left out. */
+  name?: string;
+  kind?: string;
+  entrypoint?: string;
+  /** The system and pid namespace that the pid belongs to: `linux:<machine>:pid:[<inode>]`. */
+  pidDomain?: string;
+  /** The status word; absent in the first moments of a process. */
+  status?: string;
+  waitingFor?: string;
+  /** When the status last changed, else when the record was last written. */
+  statusAt: EpochMs;
+};
+
+/** Reads a record; `undefined` when the text is torn, or lacks what identifies process and session. */
+export function parseRecord(text: string): ClaudeRecord | undefined {
+  const fields = parseObject(text);
+  const pid = numberIn(fields, "pid");
+  const sessionId = textIn(fields, "sessionId");
+  const procStart = textIn(fields, "procStart");
+  if (pid === undefined || !sessionId || !procStart || !Number.isInteger(pid) || pid <= 0)
+    return undefined;
+  const startedAt = numberIn(fields, "startedAt") ?? 0;
+  const statusAt =
+    numberIn(fields, "statusUpdatedAt") ?? numberIn(fields, "updatedAt") ?? startedAt;
+  const isNamed = textIn(fields, "nameSource") === "user";
+  return {
+    pid,
+    sessionId,
+    procStart,
+    startedAt,
+    statusAt,
+    ...optional("cwd", textIn(fields, "cwd")),
+    ...optional("name", isNamed ? textIn(fields, "name") : undefined),
+    ...optional("kind", textIn(fields, "kind")),
+    ...optional("entrypoint", textIn(fields, "entrypoint")),
+    ...optional("pidDomain", textIn(fields, "pidDomain")),
+    ...optional("status", textIn(fields, "status")),
+    ...optional("waitingFor", textIn(fields, "waitingFor")),
+  };
+}
+
+/**
+ * Puts a record into the words of the engine, once its process was seen alive.
+ *
+ * @param startToken  the start time of that process as this daemon read it.
+ * @param transcriptPath  the session's transcript, where one exists.
+ * @returns `undefined` for a record without a status: such a process is not up yet.
+ */
+export function reportOf(
+  record: ClaudeRecord,
+  startToken: string,
+  transcriptPath: string | undefined,
+): ProcessRecord | undefined {
+  if (record.status === undefined) return undefined;
+  const state = stateOf(record.status, record.waitingFor);
+  return {
+    agent: "claude",
+    pid: record.pid,
+    startToken,
+    sessionId: record.sessionId,
+    word: record.status,
+    statusAt: record.statusAt,
+    startedAt: record.startedAt,
+    headless: isHeadless(record),
+    interactive: record.entrypoint === "cli" && !isHeadless(record),
+    ...optional("state", state),
+    ...optional("background", record.status === "shell" ? 1 : undefined),
+    ...optional("cwd", record.cwd),
+    ...optional("name", record.name),
+    ...optional("transcriptPath", transcriptPath),
+  };
+}
+
+/** A word that is not known here says nothing: a newer Claude never makes an older tool wrong. */
+function stateOf(status: string, waitingFor: string | undefined): SessionState | undefined {
+  switch (status) {
+    case "busy":
+      return "working";
+    case "idle":
+    case "shell": // the turn is over, a background command runs on
+      return "idle";
+    case "waiting":
+      return waitingFor === "permission prompt" ? "waiting_for_permission" : "waiting_for_input";
+    default:
+      return undefined;
+  }
+}
+
+/** Nobody sits at an SDK run, at `claude -p`, nor at the processes that serve others. */
+function isHeadless({ kind, entrypoint }: ClaudeRecord): boolean {
+  return Boolean(entrypoint?.startsWith("sdk")) || kind === "daemon" || kind === "daemon-worker";
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {}; // half written: the next look finds it whole
+  }
+}
+
+function textIn(fields: Record<string, unknown>, key: string): string | undefined {
+  const value = fields[key];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function numberIn(fields: Record<string, unknown>, key: string): number | undefined {
+  const value = fields[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+const optional = <K extends string, V>(key: K, value: V | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };

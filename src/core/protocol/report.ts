@@ -1,0 +1,44 @@
+import type { Ending, SessionState, Sighting } from "./session.ts";
+import type { EpochMs } from "./time.ts";
+
+/** An agent's own statement about the session that one of its processes runs right now. */
+export type ProcessRecord = {
+  agent: string;
+  pid: number;
+  /** Start time of the process as the process table tells it; with the pid, its identity. */
+  startToken: string;
+  sessionId: string;
+  /** The agent's own status word, whether or not it is understood. */
+  word: string;
+  /** What the word means; absent when the word is not known. */
+  state?: SessionState;
+  /** When the status last changed. */
+  statusAt: EpochMs;
+  startedAt: EpochMs;
+  /** Background commands that still run, as far as the status tells. */
+  background?: number;
+  cwd?: string;
+  name?: string;
+  transcriptPath?: string;
+  /** Nobody sits at it: `-p` and SDK runs. */
+  headless: boolean;
+  /** It has a terminal of its own, so it is somebody's session even before its first prompt. */
+  interactive: boolean;
+};
+
+/** What the feeds tell the daemon. */
+export type Report =
+  | { kind: "sighting"; sighting: Sighting; at?: EpochMs }
+  | { kind: "end"; ending: Ending; at?: EpochMs }
+  /** A process record of a process that lives, verified by pid and start token. */
+  | { kind: "record"; record: ProcessRecord }
+  /**
+   * A process record no longer speaks. `removed`: its owner took it away, the session is over;
+   * `lost`: the whole folder went, which says nothing about the process.
+   */
+  | { kind: "record_gone"; pid: number; how: "removed" | "lost" }
+  /** A record was left behind by a process that is gone: what it names is over unless others know better. */
+  | { kind: "record_stale"; sessionId: string; pid: number; at: EpochMs };
+
+/** How one feed fares, for `status`: `problem` is in words when something could not be read. */
+export type FeedHealth = { feed: string; problem?: string };

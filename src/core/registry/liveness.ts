@@ -1,0 +1,116 @@
+import { ENDED_LINGER_MS, SESSION_TTL_MS } from "../protocol/limits.ts";
+import type { EpochMs } from "../protocol/time.ts";
+import { isStreamAlive } from "./evidence.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Nothing ages out later than this after the last look at the process table: when the machine
+ * slept or the clock jumped, the next look comes first.
+ */
+const LOOK_COVERS_MS = 60_000;
+
+/** What the process table said of a pid: its start token, or that no such process runs. */
+export type PidCheck = string | "gone";
+
+/** The processes that this daemon has itself seen alive, by pid, with their start tokens. */
+export class Processes {
+  readonly #tokens = new Map<number, string>();
+  #lookedAt: EpochMs | undefined;
+
+  isConfirmed(pid: number): boolean {
+    return this.#tokens.has(pid);
+  }
+
+  confirm(pid: number, token: string): void {
+    this.#tokens.set(pid, token);
+  }
+
+  /**
+   * Takes in one look at the process table; a pid that could not be checked is simply not in it.
+   *
+   * @returns the pids whose process died: seen alive before, and now gone or somebody else's.
+   */
+  look(checks: ReadonlyMap<number, PidCheck>, now: EpochMs): number[] {
+    this.#lookedAt = now;
+    const dead: number[] = [];
+    for (const [pid, check] of checks) {
+      const token = this.#tokens.get(pid);
+      if (token === undefined) {
+        if (check !== "gone") this.#tokens.set(pid, check);
+      } else if (token !== check) {
+        this.#tokens.delete(pid);
+        dead.push(pid);
+      }
+    }
+    return dead;
+  }
+
+  /** Forgets every pid that no session names any more. */
+  keepOnly(pids: ReadonlySet<number>): void {
+    for (const pid of this.#tokens.keys()) if (!pids.has(pid)) this.#tokens.delete(pid);
+  }
+
+  /** The time up to which ageing out may count. */
+  ageingNow(now: EpochMs): EpochMs {
+    return this.#lookedAt === undefined ? now : Math.min(now, this.#lookedAt + LOOK_COVERS_MS);
+  }
+
+  rewind(now: EpochMs): void {
+    if (this.#lookedAt !== undefined) this.#lookedAt = Math.min(this.#lookedAt, now);
+  }
+}
+
+/**
+ * For every pid the session that its process is in now: the most recently active one. A process
+ * that moved on to another session no longer vouches for the one it left.
+ */
+export function currentSessions(sessions: Iterable<Session>): Map<number, Session> {
+  const current = new Map<number, Session>();
+  for (const session of sessions) {
+    if (session.owner === undefined || session.endedAt !== undefined) continue;
+    const held = current.get(session.owner);
+    const isNewer =
+      !held ||
+      session.activeAt > held.activeAt ||
+      (session.activeAt === held.activeAt && session.id > held.id);
+    if (isNewer) current.set(session.owner, session);
+  }
+  return current;
+}
+
+/** Whether something alive vouches for the session, so that silence does not age it out. */
+export function isHeld(
+  session: Session,
+  now: EpochMs,
+  processes: Processes,
+  current: ReadonlyMap<number, Session>,
+): boolean {
+  if (session.stream && isStreamAlive(session.stream, now)) return true;
+  for (const record of session.records.values()) {
+    if (session.prompted || record.interactive) return true;
+  }
+  const { owner } = session;
+  if (owner === undefined || !session.prompted) return false;
+  return processes.isConfirmed(owner) && current.get(owner) === session;
+}
+
+/** Whether anybody but `pid` still runs the session. */
+export function hasOtherHolder(
+  session: Session,
+  pid: number | undefined,
+  now: EpochMs,
+  processes: Processes,
+): boolean {
+  for (const holder of session.records.keys()) if (holder !== pid) return true;
+  const { stream, owner } = session;
+  if (stream && isStreamAlive(stream, now) && (stream.pid ?? owner) !== pid) return true;
+  const others = owner === undefined ? session.replaced : [...session.replaced, owner];
+  return others.some((other) => other !== pid && processes.isConfirmed(other));
+}
+
+/** When the row goes if nothing more is heard, given that nothing alive vouches for it. */
+export function dropAt(session: Session): EpochMs {
+  return session.endedAt === undefined
+    ? session.lastSeen + SESSION_TTL_MS
+    : session.endedAt + ENDED_LINGER_MS;
+}
