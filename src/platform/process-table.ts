@@ -1,0 +1,140 @@
+import { execFile } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+
+/** What is known of a pid: the start token of its process, or that no such process runs. */
+export type PidCheck = string | "gone";
+
+/** The only reader of the system's process table. */
+export interface ProcessTable {
+  /**
+   * Looks pids up. A pid that could not be checked is not in the answer.
+   *
+   * The token is opaque: compared for equality only, and only with tokens of the same table.
+   */
+  check(pids: readonly number[]): Promise<Map<number, PidCheck>>;
+
+  /** When a process with this token started, where a token tells: epoch milliseconds. */
+  startedAt?(token: string): number | undefined;
+
+  /** The pid namespace of this process, `pid:[<inode>]`; absent where there are none. */
+  readonly namespace?: string;
+}
+
+/** The process table of this machine. */
+export function systemProcessTable(platform: NodeJS.Platform = process.platform): ProcessTable {
+  return platform === "linux" ? linuxTable() : psTable();
+}
+
+function linuxTable(): ProcessTable {
+  const namespace = readNamespace();
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    check: async (pids) => {
+      const checks = new Map<number, PidCheck>();
+      for (const pid of pids) {
+        const check = checkProc(pid);
+        if (check !== undefined) checks.set(pid, check);
+      }
+      return checks;
+    },
+  };
+}
+
+// Synchronous on purpose: procfs answers from memory in microseconds, a round through the thread
+// pool costs ten times that.
+function checkProc(pid: number): PidCheck | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" || code === "ESRCH" ? "gone" : undefined;
+  }
+}
+
+/**
+ * Reads a line of /proc/<pid>/stat: the start time (field 22), or `"gone"` for a process that has
+ * ended and only waits for its parent to notice. The name in field 2 may hold spaces and brackets.
+ */
+export function parseStat(stat: string): PidCheck | undefined {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state] = fields;
+  if (state === "Z" || state === "X") return "gone";
+  return fields[19];
+}
+
+function readNamespace(): string | undefined {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return undefined; // a kernel without namespaces, or no procfs
+  }
+}
+
+/** `ps` answers for all pids at once; it is given this long on a machine that is busy. */
+const PS_LIMIT_MS = 5000;
+
+/** Starting `ps` costs milliseconds: between two runs only whether the pid is taken is asked. */
+const PS_EVERY_MS = 10_000;
+
+function psTable(): ProcessTable {
+  const held = new Map<number, { token: string; askedAt: number }>();
+  return {
+    startedAt: (token) => {
+      const at = Date.parse(`${token} UTC`);
+      return Number.isNaN(at) ? undefined : at;
+    },
+    check: async (pids) => {
+      const now = performance.now();
+      const checks = new Map<number, PidCheck>();
+      const open: number[] = [];
+      for (const pid of pids) {
+        const known = held.get(pid);
+        if (known && !isTaken(pid)) checks.set(pid, "gone");
+        else if (known && now - known.askedAt < PS_EVERY_MS) checks.set(pid, known.token);
+        else open.push(pid);
+      }
+      for (const [pid, check] of await askPs(open)) checks.set(pid, check);
+      for (const pid of open) {
+        const token = checks.get(pid);
+        if (token !== undefined && token !== "gone") held.set(pid, { token, askedAt: now });
+      }
+      for (const pid of held.keys()) {
+        const check = checks.get(pid);
+        if (check === undefined || check === "gone") held.delete(pid);
+      }
+      return checks;
+    },
+  };
+}
+
+function isTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function askPs(pids: readonly number[]): Promise<Map<number, PidCheck>> {
+  return new Promise((resolve) => {
+    if (pids.length === 0) return resolve(new Map());
+    // The C locale and UTC make the start time the same text in every environment.
+    const options = { timeout: PS_LIMIT_MS, env: { ...process.env, LC_ALL: "C", TZ: "UTC" } };
+    const args = ["-o", "pid=,stat=,lstart=", "-p", pids.join(",")];
+    execFile("ps", args, options, (error, stdout) => {
+      // `ps` fails with status 1 when some of the pids are not there: that is an answer.
+      const answered = !error || (error.code === 1 && !error.killed);
+      resolve(answered ? parsePs(stdout, pids) : new Map());
+    });
+  });
+}
+
+/** Reads what `ps -o pid=,stat=,lstart=` printed for `pids`. */
+export function parsePs(stdout: string, pids: readonly number[]): Map<number, PidCheck> {
+  const checks = new Map<number, PidCheck>(pids.map((pid) => [pid, "gone"]));
+  for (const line of stdout.split("\n")) {
+    const [, pid, stat, lstart] = /^\s*(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
+    if (pid && lstart) checks.set(Number(pid), stat?.startsWith("Z") ? "gone" : lstart);
+  }
+  return checks;
+}
