@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ClaudeRecord, parseRecord, reportOf } from "../../core/agents/claude/record.ts";
 import { transcriptFolder } from "../../core/agents/claude/transcript.ts";
@@ -154,7 +154,7 @@ class RecordsFeed {
     for (const projects of this.#options.projectsDirs) {
       for (const folder of transcriptFolders(projects, cwd)) {
         const file = path.join(folder, `${sessionId}.jsonl`);
-        if (!statSync(file, { throwIfNoEntry: false })?.isFile()) continue;
+        if (!existsSync(file)) continue;
         this.#transcripts.set(sessionId, file);
         return file;
       }

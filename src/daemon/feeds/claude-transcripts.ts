@@ -15,6 +15,9 @@ const MAX_WATCHED = 2048;
 /** Files looked at before others get a turn: a look takes some microseconds. */
 const FILES_A_TURN = 500;
 
+/** Problems held at once; one is enough to say that something is wrong. */
+const MAX_PROBLEMS = 100;
+
 type Transcript = { size: number; mtimeMs: number };
 type Project = { mtimeMs: number; files: Map<string, Transcript> };
 
@@ -60,6 +63,7 @@ class TranscriptsFeed {
   }
 
   async #scan(): Promise<void> {
+    this.#problems.clear();
     const touched = new Set(this.#touched);
     this.#touched.clear();
     const found = new Set(this.#roots.flatMap((root) => this.#foldersIn(root)));
@@ -76,20 +80,20 @@ class TranscriptsFeed {
   }
 
   #foldersIn(root: string): string[] {
-    const entries = this.#list(root, () => readdirSync(root, { withFileTypes: true }));
+    const entries = this.#try(root, () => readdirSync(root, { withFileTypes: true }));
     const folders = entries?.filter((entry) => entry.isDirectory() || entry.isSymbolicLink());
     return folders?.map((entry) => path.join(root, entry.name)) ?? [];
   }
 
   /** Looks at one folder; returns how many files that took. */
   #look(folder: string, isTouched: boolean): number {
-    const mtimeMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+    const mtimeMs = this.#try(folder, () => statSync(folder))?.mtimeMs;
     if (mtimeMs === undefined) return 0;
     const held = this.#projects.get(folder);
     // A new file changes the folder's time, growth does not: what may grow is looked at each time.
     if (held?.mtimeMs === mtimeMs)
       return this.#lookAt(folder, held, isTouched ? held.files.keys() : this.#hot(held));
-    const names = this.#list(folder, () => readdirSync(folder));
+    const names = this.#try(folder, () => readdirSync(folder));
     if (!names) return 0;
     const files = names.filter((name) => sessionOfTranscript(name) !== undefined);
     const project = { mtimeMs, files: held?.files ?? new Map<string, Transcript>() };
@@ -104,8 +108,12 @@ class TranscriptsFeed {
     for (const name of names) {
       looked += 1;
       const file = path.join(folder, name);
-      const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
-      if (size === undefined || mtimeMs === undefined) continue;
+      const { size, mtimeMs } = this.#try(file, () => statSync(file)) ?? {};
+      if (size === undefined || mtimeMs === undefined) {
+        // Not seen: the folder is looked at again as if it had changed.
+        if (this.#problems.has(file)) project.mtimeMs = Number.NaN;
+        continue;
+      }
       const held = project.files.get(name);
       project.files.set(name, { size, mtimeMs });
       if (held ? size > held.size : this.#isRecent(mtimeMs)) {
@@ -139,15 +147,14 @@ class TranscriptsFeed {
     return folders.slice(0, MAX_WATCHED).map(([folder]) => folder);
   }
 
-  #list<T>(folder: string, read: () => T[]): T[] | undefined {
+  /** Reads something of a path; what is not there is no problem, what cannot be read is one. */
+  #try<T>(place: string, read: () => T): T | undefined {
     try {
-      const entries = read();
-      this.#problems.delete(folder);
-      return entries;
+      return read();
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT" || code === "ENOTDIR") this.#problems.delete(folder);
-      else this.#problems.set(folder, message);
+      const isAbsent = code === "ENOENT" || code === "ENOTDIR";
+      if (!isAbsent && this.#problems.size < MAX_PROBLEMS) this.#problems.set(place, message);
       return undefined;
     }
   }
