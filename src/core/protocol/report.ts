@@ -1,4 +1,5 @@
-import type { Ending, SessionState, Sighting } from "./session.ts";
+import type { Ending, LastEvent, SessionState, Sighting } from "./session.ts";
+import type { Signal } from "./signal.ts";
 import type { EpochMs } from "./time.ts";
 
 /** An agent's own statement about the session that one of its processes runs right now. */
@@ -26,9 +27,23 @@ export type ProcessRecord = {
   interactive: boolean;
 };
 
+/** An event of an agent, with all that its own payload tells. */
+export type AgentEvent = {
+  sessionId: string;
+  agent: string;
+  /** The nearest word of the wire, for readers. */
+  event: LastEvent;
+  /** What it means, in this order. */
+  signals: readonly Signal[];
+  /** What the payload knows of the session. */
+  fields: Pick<Sighting, "cwd" | "transcript_path" | "model">;
+  pid?: number;
+};
+
 /** What the feeds tell the daemon. */
 export type Report =
   | { kind: "sighting"; sighting: Sighting; at?: EpochMs }
+  | { kind: "event"; event: AgentEvent; at?: EpochMs }
   | { kind: "end"; ending: Ending; at?: EpochMs }
   /** A process record of a process that lives, verified by pid and start token. */
   | { kind: "record"; record: ProcessRecord }

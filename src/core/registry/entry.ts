@@ -22,6 +22,7 @@ export function entryOf(session: Session, now: EpochMs, source: Source): Entry {
     ...given("pid", session.owner),
     ...given("name", session.name),
     ...given("background", session.facts.background || undefined),
+    ...given("error", session.facts.error),
     ...(session.headless ? { headless: true as const } : {}),
   };
 }

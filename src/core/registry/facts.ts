@@ -1,6 +1,6 @@
 import type { SessionState } from "../protocol/session.ts";
+import type { CallRef, Signal, WaitKind } from "../protocol/signal.ts";
 import type { EpochMs } from "../protocol/time.ts";
-import type { CallRef, Signal, WaitKind } from "./signal.ts";
 
 /** An open question to the user. */
 export type Wait = CallRef & { kind: WaitKind; at: EpochMs };
@@ -12,6 +12,10 @@ export type Facts = {
   waits: readonly Wait[];
   /** Tool calls that have begun and not ended. */
   calls: readonly Call[];
+  /** Subagents that run in the background: while one does, an idle turn is not over. */
+  subagents: readonly string[];
+  /** The word for what ended the last turn, when that was an error. */
+  error?: string;
   /** Background commands running; they do not change the state. */
   background: number;
   /** The newest evidence taken in; older evidence moves nothing. */
@@ -23,19 +27,22 @@ export type Facts = {
 /** Open calls remembered for each session: more than a model starts at once, few enough to hold. */
 const MAX_OPEN_CALLS = 64;
 
+/** Subagents remembered for each session. */
+const MAX_SUBAGENTS = 64;
+
 /** Calls of one answer of the model start within this; a later one means that the turn went on. */
 const TOGETHER_MS = 1000;
 
 /** What is held of a session before any event told of it: it exists, and rests. */
 export function restingFacts(since: EpochMs): Facts {
-  return { phase: "idle", waits: [], calls: [], background: 0, at: 0, since };
+  return { phase: "idle", waits: [], calls: [], subagents: [], background: 0, at: 0, since };
 }
 
 /** The state that the facts add up to. */
 export function stateOf(facts: Facts): SessionState {
   if (facts.waits.some((wait) => wait.kind === "permission")) return "waiting_for_permission";
   if (facts.waits.length > 0) return "waiting_for_input";
-  return facts.phase;
+  return facts.phase === "idle" && facts.subagents.length > 0 ? "working" : facts.phase;
 }
 
 /**
@@ -55,7 +62,7 @@ function nextFacts(facts: Facts, signal: Signal, at: EpochMs): Facts {
     case "started":
       return { ...restingFacts(at), phase: "starting" };
     case "prompted":
-      return { ...withoutMain(facts), phase: "working" };
+      return { ...withoutError(withoutMain(facts)), phase: "working" };
     case "call_started":
       return callStarted(facts, signal, at);
     case "call_ended":
@@ -63,7 +70,14 @@ function nextFacts(facts: Facts, signal: Signal, at: EpochMs): Facts {
     case "asked":
       return asked(facts, signal, at);
     case "turn_ended":
-      return { ...withoutMain(facts), phase: "idle" };
+      return turnEnded(facts, signal);
+    case "subagent_started":
+      return {
+        ...facts,
+        subagents: [...others(facts.subagents, signal.scope), signal.scope].slice(-MAX_SUBAGENTS),
+      };
+    case "subagent_ended":
+      return withoutScope(facts, signal.scope);
     case "stated":
       return stated(facts, signal.state, 0, at);
     case "refreshed":
@@ -92,8 +106,9 @@ export function applyStatement(
 function stated(facts: Facts, state: SessionState, background: number, at: EpochMs): Facts {
   const phase = state === "starting" ? "starting" : state === "working" ? "working" : "idle";
   const kind = waitKindOf(state);
-  if (!kind) return { ...facts, phase, waits: [], calls: [], background };
-  return { ...facts, phase: "working", waits: [{ kind, at }], background };
+  if (kind) return { ...facts, phase: "working", waits: [{ kind, at }], background };
+  if (phase === "idle") return { ...facts, phase, waits: [], calls: [], subagents: [], background };
+  return { ...withoutError(facts), phase, waits: [], calls: [], background };
 }
 
 function waitKindOf(state: SessionState): WaitKind | undefined {
@@ -108,6 +123,30 @@ function settled(before: Facts, after: Facts, at: EpochMs): Facts {
 
 const isMain = (ref: CallRef) => ref.scope === undefined;
 
+const others = (ids: readonly string[], id: string) => ids.filter((other) => other !== id);
+
+const withoutError = ({ error, ...facts }: Facts): Facts => facts;
+
+function turnEnded(facts: Facts, signal: Signal & { kind: "turn_ended" }): Facts {
+  const { error, subagents = [], background = 0 } = signal;
+  const ended = {
+    ...withoutError(withoutMain(facts)),
+    phase: "idle" as const,
+    subagents,
+    background,
+  };
+  return error === undefined ? ended : { ...ended, error };
+}
+
+function withoutScope(facts: Facts, scope: string): Facts {
+  return {
+    ...facts,
+    subagents: others(facts.subagents, scope),
+    waits: facts.waits.filter((wait) => wait.scope !== scope),
+    calls: facts.calls.filter((call) => call.scope !== scope),
+  };
+}
+
 function withoutMain(facts: Facts): Facts {
   return {
     ...facts,
@@ -116,14 +155,25 @@ function withoutMain(facts: Facts): Facts {
   };
 }
 
-// A reporter that names no call says only "a tool starts": that ends every question of its scope.
+// A reporter that names neither call nor tool says only "a tool starts": that ends every question
+// of its scope. Else a question stays while its call may still be asked about: its own call begins
+// (hooks run in parallel), or another of the same answer.
 function callStarted(facts: Facts, ref: CallRef, at: EpochMs): Facts {
+  const isNamed = ref.call !== undefined || ref.tool !== undefined;
   const waits = facts.waits.flatMap((wait) => {
     if (wait.scope !== ref.scope) return [wait];
-    if (ref.call === undefined) return [];
-    if (wait.call === ref.call) return [wait];
-    if (wait.call === undefined && wait.tool === ref.tool) return [{ ...wait, call: ref.call }];
-    return at - wait.at <= TOGETHER_MS ? [wait] : [];
+    if (!isNamed) return [];
+    if (ref.call !== undefined && wait.call === ref.call) return [wait];
+    const isTogether = at - wait.at <= TOGETHER_MS;
+    if (
+      wait.call === undefined &&
+      wait.tool !== undefined &&
+      wait.tool === ref.tool &&
+      isTogether
+    ) {
+      return [ref.call === undefined ? wait : { ...wait, call: ref.call }];
+    }
+    return isTogether ? [wait] : [];
   });
   const opened = ref.call === undefined ? [] : [{ ...refOf(ref), at }];
   const calls = [...facts.calls, ...opened].slice(-MAX_OPEN_CALLS);
@@ -131,32 +181,31 @@ function callStarted(facts: Facts, ref: CallRef, at: EpochMs): Facts {
 }
 
 function callEnded(facts: Facts, ref: CallRef): Facts {
-  const isItsWait = (wait: Wait) =>
-    wait.scope === ref.scope &&
-    (ref.call === undefined ||
-      wait.call === ref.call ||
-      (wait.call === undefined && wait.tool === ref.tool));
   return {
     ...facts,
-    waits: facts.waits.filter((wait) => !isItsWait(wait)),
-    calls: facts.calls.filter((call) => call.call !== ref.call),
+    waits: facts.waits.filter((wait) => wait.scope !== ref.scope || !isAbout(wait, ref)),
+    calls: facts.calls.filter((call) => ref.call === undefined || call.call !== ref.call),
     phase: isMain(ref) ? "working" : facts.phase,
   };
+}
+
+/** Whether a question is about the call that ended; one that names nothing is about any. */
+function isAbout(wait: Wait, ref: CallRef): boolean {
+  if (ref.call === undefined && ref.tool === undefined) return true;
+  if (ref.call !== undefined && wait.call !== undefined) return wait.call === ref.call;
+  return wait.tool === undefined || wait.tool === ref.tool;
 }
 
 // A request names its tool but never its call: it takes the newest open call of that tool.
 function asked(facts: Facts, ref: CallRef & { wait: WaitKind }, at: EpochMs): Facts {
   const open = facts.calls.filter((call) => call.scope === ref.scope && call.tool === ref.tool);
-  const call = ref.call ?? open.at(-1)?.call;
-  const wait: Wait = {
-    ...refOf({ ...ref, ...(call === undefined ? {} : { call }) }),
-    kind: ref.wait,
-    at,
-  };
-  const others = facts.waits.filter(
-    (held) => held.scope !== wait.scope || held.tool !== wait.tool || held.call !== wait.call,
+  const call = ref.call ?? (ref.tool === undefined ? undefined : open.at(-1)?.call);
+  const about = refOf(call === undefined ? ref : { ...ref, call });
+  const held = facts.waits.find(
+    (wait) => wait.scope === about.scope && wait.tool === about.tool && wait.call === about.call,
   );
-  return { ...facts, waits: [...others, wait] };
+  const wait = { ...about, kind: ref.wait, at: held?.kind === ref.wait ? held.at : at };
+  return { ...facts, waits: [...facts.waits.filter((other) => other !== held), wait] };
 }
 
 function refOf(ref: CallRef): CallRef {

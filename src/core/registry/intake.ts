@@ -1,11 +1,12 @@
 import { MAX_REPLACED_PIDS } from "../protocol/limits.ts";
 import type { ProcessRecord } from "../protocol/report.ts";
 import type { Sighting } from "../protocol/session.ts";
+import type { Signal } from "../protocol/signal.ts";
 import type { EpochMs } from "../protocol/time.ts";
 import { ECHO_MS, GROWTH_COUNTS_MS, hasLiveStatement } from "./evidence.ts";
 import { applySignal, applyStatement, restingFacts } from "./facts.ts";
 import type { Session, Statement } from "./session.ts";
-import { rankOf, type Signal } from "./signal.ts";
+import { rankOf } from "./signal.ts";
 
 /** The fields a reporter may know; one that it leaves out never erases a known one. */
 type Fields = Pick<Sighting, "cwd" | "repo" | "transcript_path" | "model"> & { name?: string };
@@ -81,9 +82,7 @@ export function takeSignal(
   }
   session.activeAt = Math.max(session.activeAt, at);
   if (signal.kind !== "started" && signal.kind !== "turn_ended") session.prompted = true;
-  // What asks for the user is believed only where no exact source is there to tell: such a notice
-  // may come seconds after its question was answered.
-  if (signal.kind === "asked" && hasLiveStatement(session, now)) return;
+  if (signal.kind === "asked" && isMoot(session, signal, now)) return;
   const wasGrowing = session.growth !== undefined && now < session.growth.until;
   const before = session.facts;
   session.facts = applySignal(before, signal, at);
@@ -91,6 +90,21 @@ export function takeSignal(
   session.eventAt = Math.max(session.eventAt ?? 0, at);
   if (wasGrowing) session.facts = { ...session.facts, since: at };
   delete session.growth;
+}
+
+/**
+ * Whether a question is none: an exact source is there to tell of questions; or it is a notice that
+ * comes seconds after what it tells of, from an agent that also asks at once.
+ */
+function isMoot(session: Session, signal: Signal & { kind: "asked" }, now: EpochMs): boolean {
+  if (hasLiveStatement(session, now)) return true;
+  if (!signal.late) {
+    if (signal.tool !== undefined) session.asksAtOnce = true;
+    return false;
+  }
+  if (signal.wait === "permission") return session.asksAtOnce;
+  const { subagents, background } = session.facts;
+  return subagents.length + background > 0; // it waits for these, not for the user
 }
 
 /** An ended session goes on: what was known of its doings is history. */

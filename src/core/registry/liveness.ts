@@ -114,3 +114,20 @@ export function dropAt(session: Session): EpochMs {
     ? session.lastSeen + SESSION_TTL_MS
     : session.endedAt + ENDED_LINGER_MS;
 }
+
+/**
+ * The session to give up when there is no room: the longest-silent one, of equals the one with the
+ * lowest id. Those that something alive vouches for go last.
+ */
+export function longestSilent(
+  sessions: Iterable<Session>,
+  now: EpochMs,
+  processes: Processes,
+): Session | undefined {
+  const all = [...sessions];
+  const current = currentSessions(all);
+  const held = new Set(all.filter((session) => isHeld(session, now, processes, current)));
+  const order = (a: Session, b: Session) =>
+    Number(held.has(a)) - Number(held.has(b)) || a.lastSeen - b.lastSeen || (a.id < b.id ? -1 : 1);
+  return all.sort(order)[0];
+}

@@ -9,7 +9,12 @@ import { Sessions } from "./sessions.ts";
 // says how they were made. What the table shows after each is in the `.expected.txt` beside it.
 const fixtures = new URL("../../../test/fixtures/claude/", import.meta.url).pathname;
 
-type Version = { ts: number; file: string; content?: { pid: number; procStart: string }; removed?: true };
+type Version = {
+  ts: number;
+  file: string;
+  content?: { pid: number; procStart: string };
+  removed?: true;
+};
 
 for (const folder of ["registry", "stream-registry"]) {
   const files = readdirSync(path.join(fixtures, folder)).filter((name) => name.endsWith(".ndjson"));
@@ -17,7 +22,10 @@ for (const folder of ["registry", "stream-registry"]) {
     const scenario = file.replace(".ndjson", "");
     test(`${folder}/${scenario}: the table after each version of the records`, async () => {
       const text = readFileSync(path.join(fixtures, folder, file), "utf8");
-      const versions: Version[] = text.trim().split("\n").map((line) => JSON.parse(line));
+      const versions: Version[] = text
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
       const expected = path.join(fixtures, folder, `${scenario}.expected.txt`);
       await expect(replay(versions).join("\n")).toMatchFileSnapshot(expected);
     });
@@ -45,7 +53,9 @@ function replay(versions: Version[]): string[] {
     const rows = sessions.list(now).map((entry) => {
       const since = (parseTime(entry.state_since) ?? 0) - start;
       const extra = [entry.name, entry.background && `background ${entry.background}`];
-      return [entry.session_id.slice(0, 4), entry.state, `since ${since}`, ...extra].filter(Boolean).join(" ");
+      return [entry.session_id.slice(0, 4), entry.state, `since ${since}`, ...extra]
+        .filter(Boolean)
+        .join(" ");
     });
     lines.push(`${now - start} ${what}: ${rows.join(", ") || "-"}`);
   };

@@ -32,6 +32,8 @@ export type Session = {
   facts: Facts;
   /** The newest lifecycle event, absent when only hints and statements came. */
   eventAt?: EpochMs;
+  /** The agent tells of a question when it asks it, so later notices of it are no news. */
+  asksAtOnce: boolean;
   /** Growth that counts as work, until `until`. */
   growth?: { at: EpochMs; until: EpochMs };
   stream?: Statement;
@@ -65,6 +67,7 @@ export function newSession(id: string, agent: string, at: EpochMs, lastEvent: La
     repoReported: false,
     headless: false,
     facts: restingFacts(at),
+    asksAtOnce: false,
     records: new Map(),
     replaced: [],
     prompted: false,

@@ -1,8 +1,9 @@
-import { ENDED_LINGER_MS, MAX_SESSIONS, RECENT_FILE_MS } from "../protocol/limits.ts";
-import type { ProcessRecord } from "../protocol/report.ts";
+import { MAX_SESSIONS, RECENT_FILE_MS } from "../protocol/limits.ts";
+import type { AgentEvent, ProcessRecord } from "../protocol/report.ts";
 import type { Ending, Entry, LastEvent, Sighting, WindowReport } from "../protocol/session.ts";
 import type { EpochMs } from "../protocol/time.ts";
 import { rewind, settle, turningPoints } from "./ageing.ts";
+import { Ends } from "./ends.ts";
 import { compareEntries, entryOf, stateNow, visiblePart } from "./entry.ts";
 import { fill, fillRecord, revive, takeOver, takeRecord, takeSignal } from "./intake.ts";
 import {
@@ -10,6 +11,7 @@ import {
   dropAt,
   hasOtherHolder,
   isHeld,
+  longestSilent,
   type PidCheck,
   Processes,
 } from "./liveness.ts";
@@ -17,9 +19,6 @@ import { tidyPath } from "./paths.ts";
 import { newSession, type Session } from "./session.ts";
 import { rankOf, signalOf } from "./signal.ts";
 import { lowestAbove, Windows } from "./windows.ts";
-
-/** Ends remembered after their rows are gone, so that a last write to a file revives nothing. */
-const MAX_ENDS = 2 * MAX_SESSIONS;
 
 /** Places whose links were followed; more than sessions and windows name at once. */
 const MAX_PLACES = 4096;
@@ -34,8 +33,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #windows = new Windows();
   readonly #processes = new Processes();
-  /** Session id → when it ended, for sessions that are no longer listed. */
-  readonly #ends = new Map<string, EpochMs>();
+  readonly #ends = new Ends();
   readonly #places = new Map<string, string>();
   #latest: EpochMs = 0;
 
@@ -45,30 +43,43 @@ export class Sessions {
    * @param at  the time of its evidence; without it, its arrival counts.
    */
   observe(sighting: Sighting, now: EpochMs, at: EpochMs = now): boolean {
-    this.#tick(now);
-    const seenAt = Math.min(at, now);
-    const signal = signalOf(sighting.event);
-    const isHint = rankOf(signal) === "hint";
-    const held = this.#sessions.get(sighting.session_id);
-    if (!held && this.#isOver(sighting.session_id, seenAt, isHint)) return false;
-    if (!held && isHint && now - seenAt > RECENT_FILE_MS) return false;
-    const session =
-      held ?? this.#add(sighting.session_id, sighting.agent ?? "claude", seenAt, sighting.event);
+    const { session_id, agent = "claude", event, pid, ...fields } = sighting;
+    const signals = [signalOf(event)];
+    return this.event(
+      { sessionId: session_id, agent, event, signals, fields, ...(pid ? { pid } : {}) },
+      now,
+      at,
+    );
+  }
 
-    const { pid } = sighting;
+  /** Takes in one event of an agent; `observe` is the same for what the wire can say. */
+  event(told: AgentEvent, now: EpochMs, at: EpochMs = now): boolean {
+    this.#tick(now);
+    const { sessionId, signals, pid } = told;
+    const seenAt = Math.min(at, now);
+    const isHint = signals.every((signal) => rankOf(signal) === "hint");
+    const held = this.#sessions.get(sessionId);
+    if (!held && this.#ends.isOver(sessionId, seenAt, isHint)) return false;
+    if (!held && isHint && now - seenAt > RECENT_FILE_MS) return false;
+    const session = held ?? this.#add(sessionId, told.agent, seenAt, told.event);
+
     const isStraggler =
       pid !== undefined && session.replaced.includes(pid) && !this.#processes.isConfirmed(pid);
-    const counts =
-      !isStraggler && (session.endedAt === undefined || (!isHint && seenAt >= session.endedAt));
-    fill(session, sighting, seenAt);
-    if (counts) {
+    const isBack = session.endedAt === undefined || (!isHint && seenAt >= session.endedAt);
+    let left = false;
+    fill(session, told.fields, seenAt);
+    if (!isStraggler && isBack) {
       if (session.endedAt !== undefined) revive(session, seenAt);
       takeOver(session, pid);
-      takeSignal(session, signal, seenAt, now, pid);
-      if (signal.kind === "stated" && signal.state === "ended") this.#close(session, seenAt);
+      for (const signal of signals) {
+        takeSignal(session, signal, seenAt, now, pid);
+        if (signal.kind === "stated" && signal.state === "ended") this.#close(session, seenAt);
+        if (signal.kind === "started" && signal.replaces)
+          left = this.#replace(session, now) || left;
+      }
     }
-    this.#seen(session, sighting.event, seenAt);
-    return this.#touch(session, now);
+    this.#seen(session, told.event, seenAt);
+    return this.#touch(session, now) || left;
   }
 
   /**
@@ -80,7 +91,7 @@ export class Sessions {
     const session = this.#sessions.get(ending.session_id);
     const { pid } = ending;
     if (!session) {
-      this.#remember(ending.session_id, now);
+      this.#ends.remember(ending.session_id, now);
       return { ended: false, changed: false };
     }
     const isReplaced = pid !== undefined && session.replaced.includes(pid);
@@ -137,7 +148,7 @@ export class Sessions {
     this.#tick(now);
     const session = this.#sessions.get(sessionId);
     if (!session) {
-      this.#remember(sessionId, now);
+      this.#ends.remember(sessionId, now);
       return false;
     }
     const hasNews = session.eventAt !== undefined && session.eventAt > at;
@@ -220,7 +231,7 @@ export class Sessions {
   advance(now: EpochMs): boolean {
     this.#tick(now);
     this.#windows.expire(now);
-    for (const [id, at] of this.#ends) if (now - at > RECENT_FILE_MS) this.#ends.delete(id);
+    this.#ends.expire(now);
     let changed = false;
     const current = currentSessions(this.#sessions.values());
     for (const session of [...this.#sessions.values()]) {
@@ -256,35 +267,15 @@ export class Sessions {
     return this.#processes.ageingNow(now) >= dropAt(session);
   }
 
-  /** Whether a session that is not listed is known to be over, as far as evidence from `at` tells. */
-  #isOver(id: string, at: EpochMs, isHint: boolean): boolean {
-    const endedAt = this.#ends.get(id);
-    if (endedAt === undefined) return false;
-    return isHint ? at <= endedAt + ENDED_LINGER_MS : at < endedAt;
-  }
-
   #add(id: string, agent: string, at: EpochMs, event: LastEvent): Session {
-    if (this.#sessions.size >= MAX_SESSIONS) this.#evict();
+    if (this.#sessions.size >= MAX_SESSIONS) {
+      const silent = longestSilent(this.#sessions.values(), this.#latest, this.#processes);
+      if (silent) this.#sessions.delete(silent.id);
+    }
     const session = newSession(id, agent, at, event);
     this.#sessions.set(id, session);
-    this.#ends.delete(id);
+    this.#ends.forget(id);
     return session;
-  }
-
-  #evict(): void {
-    const current = currentSessions(this.#sessions.values());
-    const key = (session: Session) =>
-      isHeld(session, this.#latest, this.#processes, current) ? 1 : 0;
-    let lowest: Session | undefined;
-    for (const session of this.#sessions.values()) {
-      const order = lowest
-        ? key(session) - key(lowest) ||
-          session.lastSeen - lowest.lastSeen ||
-          (session.id < lowest.id ? -1 : 1)
-        : -1;
-      if (order < 0) lowest = session;
-    }
-    if (lowest) this.#sessions.delete(lowest.id);
   }
 
   #seen(session: Session, event: LastEvent, at: EpochMs): void {
@@ -300,14 +291,8 @@ export class Sessions {
 
   #drop(session: Session, now: EpochMs): boolean {
     this.#sessions.delete(session.id);
-    this.#remember(session.id, session.endedAt ?? now);
+    this.#ends.remember(session.id, session.endedAt ?? now);
     return session.shown !== "";
-  }
-
-  #remember(id: string, endedAt: EpochMs): void {
-    const oldest = this.#ends.size >= MAX_ENDS ? this.#ends.keys().next().value : undefined;
-    if (oldest !== undefined) this.#ends.delete(oldest);
-    this.#ends.set(id, endedAt);
   }
 
   /** The process moved on to another session: the one it left goes at once, unless others hold it. */
@@ -318,6 +303,17 @@ export class Sessions {
       if (hasOtherHolder(session, pid, now, this.#processes))
         changed = this.#touch(session, now) || changed;
       else changed = this.#drop(session, now) || changed;
+    }
+    return changed;
+  }
+
+  /** The process left its other sessions for this one. */
+  #replace(by: Session, now: EpochMs): boolean {
+    let changed = false;
+    for (const session of [...this.#sessions.values()]) {
+      if (session === by || session.owner !== by.owner || by.owner === undefined) continue;
+      if (hasOtherHolder(session, by.owner, now, this.#processes)) continue;
+      changed = this.#drop(session, now) || changed;
     }
     return changed;
   }
@@ -356,7 +352,7 @@ export class Sessions {
   #tick(now: EpochMs): void {
     if (now < this.#latest) {
       for (const session of this.#sessions.values()) rewind(session, now);
-      for (const [id, at] of this.#ends) this.#ends.set(id, Math.min(at, now));
+      this.#ends.rewind(now);
       this.#windows.rewind(now);
       this.#processes.rewind(now);
     }

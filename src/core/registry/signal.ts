@@ -1,22 +1,5 @@
-import type { SessionEvent, SessionState } from "../protocol/session.ts";
-
-/** Which call an event is about: `scope` is a subagent's id, absent for the main conversation. */
-export type CallRef = { scope?: string; tool?: string; call?: string };
-
-export type WaitKind = "permission" | "input";
-
-/** What an event means to the engine, whatever the agent calls it. */
-export type Signal =
-  | { kind: "started" }
-  | { kind: "prompted" }
-  | ({ kind: "call_started" } & CallRef)
-  | ({ kind: "call_ended" } & CallRef)
-  | ({ kind: "asked"; wait: WaitKind } & CallRef)
-  | { kind: "turn_ended" }
-  | { kind: "refreshed" }
-  | { kind: "grew" }
-  | { kind: "discovered" }
-  | { kind: "stated"; state: SessionState };
+import type { SessionEvent } from "../protocol/session.ts";
+import type { Signal } from "../protocol/signal.ts";
 
 /** How much a signal may do; the table in docs/adr/0004-one-pure-state-machine.md explains them. */
 export type Rank = "exact" | "event" | "hint";
@@ -63,6 +46,8 @@ export function rankOf(signal: Signal): Rank {
     case "call_ended":
     case "asked":
     case "turn_ended":
+    case "subagent_started":
+    case "subagent_ended":
       return "event";
     case "refreshed":
     case "grew":

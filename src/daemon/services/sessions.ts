@@ -69,6 +69,8 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
     switch (report.kind) {
       case "sighting":
         return sessions.observe(report.sighting, now(), report.at);
+      case "event":
+        return sessions.event(report.event, now(), report.at);
       case "end":
         return sessions.end(report.ending, now(), report.at).changed;
       case "record":
