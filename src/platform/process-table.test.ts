@@ -1,7 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { parsePs, parseStat, systemProcessTable } from "./process-table.ts";
+import {
+  nearestProgram,
+  parseParent,
+  parsePs,
+  parseStat,
+  systemProcessTable,
+} from "./process-table.ts";
 
 test("a living process has a token that stays, a dead one is gone", async () => {
   const table = systemProcessTable();
@@ -30,4 +36,20 @@ test("what ps leaves out is gone, a zombie too", () => {
     [502, "gone"],
     [503, "gone"],
   ]);
+});
+
+test("the nearest ancestor that is no shell is found, through shells within shells", async () => {
+  const script = "sh -c 'sleep 60; :' & wait; :";
+  const shell = spawn("sh", ["-c", script], { detached: true });
+  await once(shell, "spawn");
+  try {
+    expect(await nearestProgram(systemProcessTable(), shell.pid ?? 0)).toBe(process.pid);
+    expect(await nearestProgram(systemProcessTable(), process.pid)).toBe(process.pid);
+  } finally {
+    process.kill(-(shell.pid ?? 0), "SIGKILL");
+  }
+});
+
+test("a name with brackets is read whole", () => {
+  expect(parseParent("12 (a) b) S 7 1 1")).toEqual({ parent: 7, name: "a) b" });
 });

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
+import path from "node:path";
 
 /** What is known of a pid: the start token of its process, or that no such process runs. */
 export type PidCheck = string | "gone";
@@ -13,11 +14,17 @@ export interface ProcessTable {
    */
   check(pids: readonly number[]): Promise<Map<number, PidCheck>>;
 
+  /** The parent of a process and its name, as far as they can be had. */
+  parentOf(pid: number): Promise<{ parent: number; name: string } | undefined>;
+
   /** When a process with this token started, where a token tells: epoch milliseconds. */
   startedAt?(token: string): number | undefined;
 
-  /** The pid namespace of this process, `pid:[<inode>]`; absent where there are none. */
-  readonly namespace?: string;
+  /**
+   * What pids of this table are relative to: `linux:<machine id>:pid:[<inode>]`, machine and pid
+   * namespace; absent where there is nothing to tell.
+   */
+  readonly domain?: string;
 }
 
 /** The process table of this machine. */
@@ -26,9 +33,9 @@ export function systemProcessTable(platform: NodeJS.Platform = process.platform)
 }
 
 function linuxTable(): ProcessTable {
-  const namespace = readNamespace();
+  const domain = readDomain();
   return {
-    ...(namespace === undefined ? {} : { namespace }),
+    ...(domain === undefined ? {} : { domain }),
     check: async (pids) => {
       const checks = new Map<number, PidCheck>();
       for (const pid of pids) {
@@ -36,6 +43,13 @@ function linuxTable(): ProcessTable {
         if (check !== undefined) checks.set(pid, check);
       }
       return checks;
+    },
+    parentOf: async (pid) => {
+      try {
+        return parseParent(readFileSync(`/proc/${pid}/stat`, "latin1"));
+      } catch {
+        return undefined; // gone, or hidden
+      }
     },
   };
 }
@@ -62,11 +76,26 @@ export function parseStat(stat: string): PidCheck | undefined {
   return fields[19];
 }
 
-function readNamespace(): string | undefined {
+/** Reads the name and the parent from a line of /proc/<pid>/stat. */
+export function parseParent(stat: string): { parent: number; name: string } | undefined {
+  const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+  return parent === undefined ? undefined : { parent: Number(parent), name };
+}
+
+function readDomain(): string | undefined {
   try {
-    return readlinkSync("/proc/self/ns/pid");
+    return `linux:${machineId()}:${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
     return undefined; // a kernel without namespaces, or no procfs
+  }
+}
+
+function machineId(): string {
+  try {
+    return readFileSync("/etc/machine-id", "utf8").trim();
+  } catch {
+    return ""; // some containers have none
   }
 }
 
@@ -82,6 +111,13 @@ function psTable(): ProcessTable {
     startedAt: (token) => {
       const at = Date.parse(`${token} UTC`);
       return Number.isNaN(at) ? undefined : at;
+    },
+    parentOf: async (pid) => {
+      const [line = ""] = (await ps(["-o", "ppid=,comm=", "-p", String(pid)])).stdout.split("\n");
+      const [, parent, command = ""] = /^\s*(\d+)\s+(.*?)\s*$/.exec(line) ?? [];
+      return parent === undefined
+        ? undefined
+        : { parent: Number(parent), name: path.basename(command) };
     },
     check: async (pids) => {
       const now = performance.now();
@@ -115,17 +151,20 @@ function isTaken(pid: number): boolean {
   }
 }
 
-function askPs(pids: readonly number[]): Promise<Map<number, PidCheck>> {
+async function askPs(pids: readonly number[]): Promise<Map<number, PidCheck>> {
+  if (pids.length === 0) return new Map();
+  const { answered, stdout } = await ps(["-o", "pid=,stat=,lstart=", "-p", pids.join(",")]);
+  return answered ? parsePs(stdout, pids) : new Map();
+}
+
+function ps(args: string[]): Promise<{ answered: boolean; stdout: string }> {
   return new Promise((resolve) => {
-    if (pids.length === 0) return resolve(new Map());
     // The C locale and UTC make the start time the same text in every environment.
     const options = { timeout: PS_LIMIT_MS, env: { ...process.env, LC_ALL: "C", TZ: "UTC" } };
-    const args = ["-o", "pid=,stat=,lstart=", "-p", pids.join(",")];
-    execFile("ps", args, options, (error, stdout) => {
+    execFile("ps", args, options, (error, stdout) =>
       // `ps` fails with status 1 when some of the pids are not there: that is an answer.
-      const answered = !error || (error.code === 1 && !error.killed);
-      resolve(answered ? parsePs(stdout, pids) : new Map());
-    });
+      resolve({ answered: !error || (error.code === 1 && !error.killed), stdout }),
+    );
   });
 }
 
@@ -137,4 +176,36 @@ export function parsePs(stdout: string, pids: readonly number[]): Map<number, Pi
     if (pid && lstart) checks.set(Number(pid), stat?.startsWith("Z") ? "gone" : lstart);
   }
   return checks;
+}
+
+/** Programs that only stand between an agent and what it runs. */
+const SHELLS = new Set([
+  "sh",
+  "bash",
+  "dash",
+  "zsh",
+  "fish",
+  "ksh",
+  "ash",
+  "csh",
+  "tcsh",
+  "busybox",
+  "env",
+]);
+
+/** More shells within each other than anybody has. */
+const MAX_ANCESTORS = 16;
+
+/** The process itself or its nearest ancestor that is no shell; `undefined` when that is not known. */
+export async function nearestProgram(
+  table: ProcessTable,
+  pid: number,
+): Promise<number | undefined> {
+  for (let at = pid, steps = 0; at > 1 && steps < MAX_ANCESTORS; steps += 1) {
+    const found = await table.parentOf(at);
+    if (!found) return undefined;
+    if (!SHELLS.has(found.name.replace(/^-/, ""))) return at;
+    at = found.parent;
+  }
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ToolError } from "./errors.ts";
-import { ending, type Snapshot, sighting, windowKey, windowReport } from "./session.ts";
+import { ending, hookHeader, type Snapshot, sighting, windowKey, windowReport } from "./session.ts";
 
 /** Any payload will do: the op takes none. */
 const nothing = z.unknown();
@@ -12,7 +12,8 @@ export type DaemonStatus = { services: ServiceStatus[]; version: string };
 
 /**
  * Every call a client can make. A call exists when it has a row here: its payload, what answers it,
- * and whether the answer is one line or a stream of them.
+ * and whether the answer is one line or a stream of them. `raw` ops take what follows their line,
+ * to the end of the stream, as it is.
  */
 export const ops = {
   daemon: {
@@ -22,6 +23,7 @@ export const ops = {
   },
   sessions: {
     observe: { payload: sighting, reply: reply<{ ok: true }>(), stream: false },
+    hook: { payload: hookHeader, reply: reply<{ ok: true }>(), stream: false, raw: true },
     end: { payload: ending, reply: reply<{ ended: boolean }>(), stream: false },
     window: { payload: windowReport, reply: reply<{ ok: true }>(), stream: false },
     "window-unregister": {
@@ -36,7 +38,7 @@ export const ops = {
 
 export type Service = keyof typeof ops;
 export type Op<S extends Service> = keyof (typeof ops)[S] & string;
-type Row = { payload: z.ZodMiniType; reply: unknown; stream: boolean };
+type Row = { payload: z.ZodMiniType; reply: unknown; stream: boolean; raw?: true };
 type RowOf<S extends Service, O extends Op<S>> = (typeof ops)[S][O] extends infer R extends Row
   ? R
   : never;
@@ -46,7 +48,7 @@ export type Reply<S extends Service, O extends Op<S>> = RowOf<S, O>["reply"];
 
 /** The ops of a service that answer with one line. */
 export type CallOp<S extends Service> = {
-  [O in Op<S>]: RowOf<S, O>["stream"] extends true ? never : O;
+  [O in Op<S>]: RowOf<S, O> extends { stream: true } | { raw: true } ? never : O;
 }[Op<S>];
 
 /** What a service must provide: a row without a handler does not compile. */

@@ -105,6 +105,16 @@ export type WindowReport = z.infer<typeof windowReport>;
 
 export const windowKey = z.object({ key: id });
 
+/** `hook`: what a launcher knows of the agent that called it; the agent's own payload follows. */
+export const hookHeader = z.object({
+  agent,
+  /** The agent's process, as the agent itself says. */
+  pid: maybe(pid),
+  /** The launcher's parent: the agent, or a shell that the agent started. */
+  ppid: maybe(pid),
+});
+export type HookHeader = Loose<z.infer<typeof hookHeader>>;
+
 /** Where a session is shown: a VS Code window that reports itself, or anywhere else. */
 export type Source = { kind: "terminal" } | { kind: "vs_code"; window_key: string };
 

@@ -136,10 +136,10 @@ class RecordsFeed {
     }
   }
 
-  /** A home that is shared with a container holds records whose pids mean nothing here. */
+  /** A home that is shared with a container or another machine holds pids that mean nothing here. */
   #isOurs({ pidDomain }: ClaudeRecord): boolean {
-    const { namespace } = this.#options.table;
-    return !namespace || !pidDomain?.includes(":pid:[") || pidDomain.endsWith(`:${namespace}`);
+    const { domain } = this.#options.table;
+    return !domain || !pidDomain?.startsWith("linux:") || pidDomain === domain;
   }
 
   #isSame(record: ClaudeRecord, token: string): boolean {

@@ -11,6 +11,7 @@ import { Places } from "../git/places.ts";
 import { describeBug } from "../log.ts";
 import type { Service, ServiceContext } from "../service.ts";
 import { Topic } from "../topic.ts";
+import { hookOp } from "./hook-op.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 /** A feed that failed is started again after this. */
@@ -139,6 +140,7 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
     name: "sessions",
     handlers,
     streams: { subscribe: topic },
+    raw: { hook: hookOp({ table: options.table, report: (report) => taken(apply(report)) }) },
     ready: ready.then(() => {}),
     status: () => statusOf(sessions, [...health], now()),
   };

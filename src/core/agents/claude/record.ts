@@ -87,6 +87,14 @@ export function reportOf(
   };
 }
 
+/** What Claude itself counts as a question of permission; anything else waits for an answer. */
+const PERMISSIONS = new Set([
+  "permission prompt",
+  "sandbox request",
+  "worker request",
+  "goal proposal",
+]);
+
 /** A word that is not known here says nothing: a newer Claude never makes an older tool wrong. */
 function stateOf(status: string, waitingFor: string | undefined): SessionState | undefined {
   switch (status) {
@@ -96,15 +104,27 @@ function stateOf(status: string, waitingFor: string | undefined): SessionState |
     case "shell": // the turn is over, a background command runs on
       return "idle";
     case "waiting":
-      return waitingFor === "permission prompt" ? "waiting_for_permission" : "waiting_for_input";
+      return waitingFor !== undefined && PERMISSIONS.has(waitingFor)
+        ? "waiting_for_permission"
+        : "waiting_for_input";
     default:
       return undefined;
   }
 }
 
-/** Nobody sits at an SDK run, at `claude -p`, nor at the processes that serve others. */
-function isHeadless({ kind, entrypoint }: ClaudeRecord): boolean {
-  return Boolean(entrypoint?.startsWith("sdk")) || kind === "daemon" || kind === "daemon-worker";
+/** Entrypoints at which nobody sits: `claude -p` and the SDKs, an MCP server, a CI job. */
+const HEADLESS = new Set([
+  "sdk-cli",
+  "sdk-ts",
+  "sdk-py",
+  "mcp",
+  "bench",
+  "claude-code-github-action",
+]);
+
+/** An entrypoint that is not known is somebody's: hiding a session is worse than showing one. */
+function isHeadless({ kind, entrypoint = "" }: ClaudeRecord): boolean {
+  return HEADLESS.has(entrypoint) || kind === "daemon" || kind === "daemon-worker";
 }
 
 function parseObject(text: string): Record<string, unknown> {
