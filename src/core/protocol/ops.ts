@@ -51,6 +51,11 @@ export type CallOp<S extends Service> = {
   [O in Op<S>]: RowOf<S, O> extends { stream: true } | { raw: true } ? never : O;
 }[Op<S>];
 
+/** The ops of a service that answer with a stream of lines. */
+export type StreamOp<S extends Service> = {
+  [O in Op<S>]: RowOf<S, O> extends { stream: true } ? O : never;
+}[Op<S>];
+
 /** What a service must provide: a row without a handler does not compile. */
 export type Handlers<S extends Service> = {
   [O in CallOp<S>]: (payload: Parsed<S, O>) => Reply<S, O> | Promise<Reply<S, O>>;
