@@ -45,6 +45,9 @@ export async function runDaemon(options: RunOptions): Promise<RunningDaemon> {
       return [sessions];
     },
   });
-  await Promise.race([sessions?.ready, wait(clock, FIRST_LOOK_MS, options.signal)]);
+  const looked = new AbortController();
+  const patience = AbortSignal.any([looked.signal, options.signal]);
+  await Promise.race([sessions?.ready, wait(clock, FIRST_LOOK_MS, patience)]);
+  looked.abort();
   return daemon;
 }
