@@ -27,15 +27,15 @@ export function fill(session: Session, fields: Fields, at: EpochMs): void {
   set(session, "name", pick(session.name, fields.name));
 }
 
-/** Fills in what a process record knows of the session. */
-export function fillRecord(session: Session, record: ProcessRecord, at: EpochMs): void {
+/** Fills in what a process record knows of the session now, however long its status has stood. */
+export function fillRecord(session: Session, record: ProcessRecord, now: EpochMs): void {
   const { cwd, name, transcriptPath } = record;
   const fields = {
     ...(cwd === undefined ? {} : { cwd }),
     ...(name === undefined ? {} : { name }),
     ...(transcriptPath === undefined ? {} : { transcript_path: transcriptPath }),
   };
-  fill(session, fields, at);
+  fill(session, fields, now);
 }
 
 function set<K extends "cwd" | "repo" | "transcriptPath" | "model" | "name">(

@@ -117,7 +117,7 @@ export class Sessions {
       this.#add(record.sessionId, record.agent, startedAt, event);
     if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
     const isNews = session.records.get(record.pid)?.at !== at;
-    fillRecord(session, record, at);
+    fillRecord(session, record, now);
     takeOver(session, record.pid);
     takeRecord(session, record, now);
     if (isNews) session.activeAt = Math.max(session.activeAt, at);

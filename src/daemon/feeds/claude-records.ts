@@ -51,7 +51,7 @@ class RecordsFeed {
   }
 
   async run(): Promise<void> {
-    const rounds = new Rounds(this.#port.clock);
+    const rounds = new Rounds({ clock: this.#port.clock });
     const watch = new FolderWatch(() => rounds.poke());
     const round = async () => {
       watch.ensure(this.#folders);

@@ -9,6 +9,9 @@ import type { Feed, FeedPort } from "../feed.ts";
 
 const RESCAN_MS = 5000;
 
+/** An agent writes several lines a second while it answers; they are looked at together. */
+const GATHER_MS = 100;
+
 /** Folders watched at once, the most recently changed ones: the system's watches are limited. */
 const MAX_WATCHED = 2048;
 
@@ -34,8 +37,8 @@ class TranscriptsFeed {
   readonly #port: FeedPort;
   readonly #projects = new Map<string, Project>();
   readonly #problems = new Map<string, string>();
-  /** Folders that a file event named since the last look. */
-  readonly #touched = new Set<string>();
+  /** Folders in which something happened since the last look, with the names of the files. */
+  readonly #touched = new Map<string, Set<string>>();
   #startedAt = 0;
 
   constructor(options: { projectsDirs: readonly string[] }, port: FeedPort) {
@@ -45,12 +48,16 @@ class TranscriptsFeed {
 
   async run(): Promise<void> {
     this.#startedAt = this.#port.clock.now();
-    const rounds = new Rounds(this.#port.clock);
-    const watch = new FolderWatch((folder) => {
-      this.#touched.add(folder);
+    const rounds = new Rounds({ clock: this.#port.clock, gatherMs: GATHER_MS });
+    const watch = new FolderWatch((folder, name) => {
+      this.#touched.set(folder, (this.#touched.get(folder) ?? new Set()).add(name ?? ""));
       rounds.poke();
     });
+    let scannedAt = Number.NEGATIVE_INFINITY;
     const round = async () => {
+      const isDue = performance.now() - scannedAt >= RESCAN_MS;
+      if (!isDue && this.#lookAtTouched()) return;
+      scannedAt = performance.now();
       await this.#scan();
       watch.ensure([...this.#roots, ...this.#liveliest()]);
       // A folder that came to be while it was not yet watched was looked at before the watch began.
@@ -62,16 +69,25 @@ class TranscriptsFeed {
     watch.close();
   }
 
+  /** Looks only where something happened; false when that is not enough, for a folder is new. */
+  #lookAtTouched(): boolean {
+    const touched = [...this.#touched];
+    if (touched.some(([folder]) => !this.#projects.has(folder))) return false;
+    this.#touched.clear();
+    for (const [folder, names] of touched) this.#look(folder, names);
+    return true;
+  }
+
   async #scan(): Promise<void> {
     this.#problems.clear();
-    const touched = new Set(this.#touched);
+    const touched = new Map(this.#touched);
     this.#touched.clear();
     const found = new Set(this.#roots.flatMap((root) => this.#foldersIn(root)));
     for (const folder of this.#projects.keys())
       if (!found.has(folder)) this.#projects.delete(folder);
     let looked = 0;
     for (const folder of found) {
-      looked += this.#look(folder, touched.has(folder));
+      looked += this.#look(folder, touched.get(folder));
       if (looked < FILES_A_TURN) continue;
       looked = 0;
       await breathe();
@@ -86,13 +102,15 @@ class TranscriptsFeed {
   }
 
   /** Looks at one folder; returns how many files that took. */
-  #look(folder: string, isTouched: boolean): number {
+  #look(folder: string, touched: ReadonlySet<string> = new Set()): number {
     const mtimeMs = this.#try(folder, () => statSync(folder))?.mtimeMs;
     if (mtimeMs === undefined) return 0;
     const held = this.#projects.get(folder);
     // A new file changes the folder's time, growth does not: what may grow is looked at each time.
-    if (held?.mtimeMs === mtimeMs)
-      return this.#lookAt(folder, held, isTouched ? held.files.keys() : this.#hot(held));
+    if (held?.mtimeMs === mtimeMs) {
+      const cold = [...touched].filter((name) => held.files.has(name));
+      return this.#lookAt(folder, held, [...this.#hot(held), ...cold]);
+    }
     const names = this.#try(folder, () => readdirSync(folder));
     if (!names) return 0;
     const files = names.filter((name) => sessionOfTranscript(name) !== undefined);

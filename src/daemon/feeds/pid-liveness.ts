@@ -23,7 +23,7 @@ export class PidLiveness {
 
   constructor(options: PidLivenessOptions) {
     this.#options = options;
-    this.#rounds = new Rounds(options.clock);
+    this.#rounds = new Rounds({ clock: options.clock });
   }
 
   run(): Promise<void> {
