@@ -19,10 +19,10 @@ export const root = path.resolve(import.meta.dirname, "..");
 const dist = path.join(root, "dist");
 const SOURCES_HASH = ".sources";
 
-/** The programs in src/bin. */
-const programs = ["omni-dev"];
+/** What is run by its name: all else is loaded by it. */
+const programs = ["bin.cjs", "omni-dev.js"];
 
-/** The one that people run. */
+/** The commands. */
 export const entry = path.join(dist, "omni-dev.js");
 
 const QUIET_MS = 1000;
@@ -74,14 +74,23 @@ export async function build() {
   const note = setTimeout(() => process.stderr.write("Building …\n"), QUIET_MS);
   const hash = hashOfSources();
   const esbuild = await import("esbuild");
-  const bundle = await esbuild.build({
+  const common = {
     absWorkingDir: root,
-    entryPoints: programs.map((name) => `src/bin/${name}.ts`),
     outdir: "dist",
     bundle: true,
-    splitting: true,
     platform: "node",
     target: "node20.19",
+    // Some packages' CommonJS form loads its parts in a way that no bundler follows.
+    mainFields: ["module", "main"],
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true,
+    write: false,
+  };
+  const commands = await esbuild.build({
+    ...common,
+    entryPoints: ["src/bin/omni-dev.ts"],
+    splitting: true,
     format: "esm",
     chunkNames: "[name]-[hash]",
     define: { __OMNI_DEV_VERSION__: JSON.stringify(json("package.json").version) },
@@ -89,22 +98,27 @@ export async function build() {
     banner: {
       js: `import { createRequire as omniDevRequire } from "node:module";\nconst require = omniDevRequire(import.meta.url);`,
     },
-    legalComments: "none",
-    logLevel: "warning",
-    metafile: true,
-    write: false,
+  });
+  // One small file, in the form that Node starts fastest.
+  const hook = await esbuild.build({
+    ...common,
+    entryPoints: ["src/bin/hook.ts"],
+    format: "cjs",
+    minify: true,
+    outExtension: { ".js": ".cjs" },
   });
   await esbuild.stop();
   clearTimeout(note);
   // While these listen, a signal waits until the files are in place.
   for (const signal of signals) process.once(signal, stop);
   replaceDist([
-    ...bundle.outputFiles.map(({ path: file, contents }) => ({
+    ...[...commands.outputFiles, ...hook.outputFiles].map(({ path: file, contents }) => ({
       name: path.relative(dist, file),
       contents,
-      mode: programs.includes(path.basename(file, ".js")) ? 0o755 : 0o644,
+      mode: programs.includes(path.basename(file)) ? 0o755 : 0o644,
     })),
-    { name: "THIRD-PARTY-LICENSES", contents: licencesOf(bundle.metafile), mode: 0o644 },
+    { name: "bin.cjs", contents: readFileSync(path.join(root, "src/bin/bin.cjs")), mode: 0o755 },
+    { name: "THIRD-PARTY-LICENSES", contents: licencesOf(commands.metafile), mode: 0o644 },
     { name: SOURCES_HASH, contents: hash, mode: 0o644 },
   ]);
   await new Promise(setImmediate);
@@ -185,7 +199,7 @@ const filesIn = (folder) =>
     .flatMap((item) => {
       const name = `${folder}/${item.name}`;
       if (item.isDirectory()) return filesIn(name);
-      return name.endsWith(".ts") && !name.endsWith(".test.ts") ? [name] : [];
+      return /\.(ts|cjs)$/.test(name) && !name.endsWith(".test.ts") ? [name] : [];
     })
     .sort();
 

@@ -92,6 +92,32 @@ async function parse(args: readonly string[], world: World): Promise<number> {
     .addHelpText("after", examples("sessions window-unregister --key w1"))
     .action(run(async () => (await import("./commands/window-unregister.ts")).windowUnregister));
 
+  sessions
+    .command("install-hooks")
+    .description("let Claude Code tell of every event at once; its other settings stay as they are")
+    .option("--settings <path>", "the settings file, instead of Claude's own")
+    .option("--dry-run", "only say what would change")
+    .addOption(socket())
+    .addHelpText("after", examples("sessions install-hooks", "sessions install-hooks --dry-run"))
+    .action(run(async () => (await import("./commands/install-hooks.ts")).installHooks));
+
+  sessions
+    .command("uninstall-hooks")
+    .description("take the hooks out again; everything else stays as it is")
+    .option("--settings <path>", "the settings file, instead of Claude's own")
+    .option("--dry-run", "only say what would change")
+    .addHelpText("after", examples("sessions uninstall-hooks"))
+    .action(run(async () => (await import("./commands/uninstall-hooks.ts")).uninstallHooks));
+
+  sessions
+    .command("hook")
+    .description(
+      "what an agent runs as its hook: hands standard input to the daemon, always exits 0",
+    )
+    .option("--agent <name>", "who runs it", "claude")
+    .addOption(socket())
+    .addHelpText("after", examples("sessions hook --agent claude < payload.json"));
+
   const daemon = program
     .command("daemon")
     .description("the process that knows the sessions; one for each user")
