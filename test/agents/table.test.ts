@@ -48,8 +48,7 @@ test("idle, working, waiting for permission, working, idle, and gone after /exit
   await shows("◦ idle");
   await claude.submit("SCENARIO:bash-permission go");
   await shows("! needs permission");
-  await claude.terminal.waitForScreen("Do you want to proceed?");
-  await claude.terminal.key("Enter");
+  await claude.answer("Do you want to proceed?", "Enter");
   await shows("◦ idle");
   await claude.submit("SCENARIO:slow go");
   await shows("▸ working");
@@ -62,9 +61,7 @@ test("a denied permission goes to idle", async () => {
   const claude = await start("deny");
   await claude.submit("SCENARIO:bash-permission go");
   await shows("! needs permission");
-  await claude.terminal.waitForScreen("Do you want to proceed?");
-  await claude.terminal.key("Up");
-  await claude.terminal.key("Enter");
+  await claude.answer("Do you want to proceed?", "Up", "Enter");
   await shows("◦ idle");
   await quit(claude);
 });

@@ -11,6 +11,9 @@ export const STREAM_JSON_ARGS: readonly string[] = [
   ...["--permission-prompt-tool", "stdio", "--include-partial-messages"],
 ];
 
+const DIALOG_MS = 3000;
+const DIALOG_TRIES = 5;
+
 export interface ClaudeOptions {
   args?: readonly string[];
   env?: Readonly<Record<string, string>>;
@@ -25,6 +28,11 @@ export interface Claude {
   pid: number;
   /** Types a prompt or a slash command and presses Enter. */
   submit(text: string): Promise<void>;
+  /**
+   * Answers the dialog that shows `text` with these keys, and waits until it is gone. A dialog takes
+   * no keys in its first moments, so as not to be answered by mistake: they are pressed again then.
+   */
+  answer(text: string, ...keys: string[]): Promise<void>;
   /** Waits until its record shows a state: `idle`, `busy`, `waiting: permission prompt`. */
   waitForState(state: string, timeoutMs?: number): Promise<ClaudeRecord>;
 }
@@ -46,6 +54,19 @@ export async function startClaude(
       // Enter goes alone and only once the text shows: sent together they count as a paste.
       await terminal.type(text);
       await terminal.key("Enter");
+    },
+    async answer(text, ...keys) {
+      await terminal.waitForScreen(text);
+      for (let tries = 1; ; tries += 1) {
+        for (const key of keys) await terminal.key(key);
+        const isGone = (screen: string) => !screen.includes(text);
+        try {
+          await terminal.waitForScreen(isGone, DIALOG_MS);
+          return;
+        } catch (error) {
+          if (tries === DIALOG_TRIES) throw error;
+        }
+      }
     },
     waitForState(state, timeoutMs) {
       const limit = timeoutMs !== undefined && { timeoutMs };
