@@ -38,6 +38,8 @@ export type AgentEvent = {
   /** What the payload knows of the session. */
   fields: Pick<Sighting, "cwd" | "transcript_path" | "model">;
   pid?: number;
+  /** Nobody sits at it. */
+  headless?: boolean;
 };
 
 /** What the feeds tell the daemon. */

@@ -112,6 +112,8 @@ export const hookHeader = z.object({
   pid: maybe(pid),
   /** The launcher's parent: the agent, or a shell that the agent started. */
   ppid: maybe(pid),
+  /** Variables of the agent's environment, by their names in small letters. */
+  env: maybe(z.record(z.string(), z.string())),
 });
 export type HookHeader = Loose<z.infer<typeof hookHeader>>;
 

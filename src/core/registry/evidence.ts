@@ -77,6 +77,6 @@ export function newestRecord(session: Session): Statement | undefined {
 /** When a record that events contradict will have lost; `undefined` while nothing contradicts it. */
 export function patienceEnd(session: Session, record: Statement): EpochMs | undefined {
   const { facts } = session;
-  const isContradicted = facts.at > record.at && stateOf(facts) !== record.state;
+  const isContradicted = facts.at >= record.at && stateOf(facts) !== record.state;
   return isContradicted ? facts.since + RECORD_PATIENCE_MS : undefined;
 }

@@ -60,11 +60,22 @@ export class Processes {
   }
 }
 
+/** For every pid the session that its process is in now; worked out only when somebody asks. */
+export type CurrentSessions = () => ReadonlyMap<number, Session>;
+
 /**
  * For every pid the session that its process is in now: the most recently active one. A process
  * that moved on to another session no longer vouches for the one it left.
  */
-export function currentSessions(sessions: Iterable<Session>): Map<number, Session> {
+export function currentSessions(sessions: () => Iterable<Session>): CurrentSessions {
+  let known: Map<number, Session> | undefined;
+  return () => {
+    known ??= mostActive(sessions());
+    return known;
+  };
+}
+
+function mostActive(sessions: Iterable<Session>): Map<number, Session> {
   const current = new Map<number, Session>();
   for (const session of sessions) {
     if (session.owner === undefined || session.endedAt !== undefined) continue;
@@ -83,7 +94,7 @@ export function isHeld(
   session: Session,
   now: EpochMs,
   processes: Processes,
-  current: ReadonlyMap<number, Session>,
+  current: CurrentSessions,
 ): boolean {
   if (session.stream && isStreamAlive(session.stream, now)) return true;
   for (const record of session.records.values()) {
@@ -91,7 +102,7 @@ export function isHeld(
   }
   const { owner } = session;
   if (owner === undefined || !session.prompted) return false;
-  return processes.isConfirmed(owner) && current.get(owner) === session;
+  return processes.isConfirmed(owner) && current().get(owner) === session;
 }
 
 /** Whether anybody but `pid` still runs the session. */
@@ -125,7 +136,7 @@ export function longestSilent(
   processes: Processes,
 ): Session | undefined {
   const all = [...sessions];
-  const current = currentSessions(all);
+  const current = currentSessions(() => all);
   const held = new Set(all.filter((session) => isHeld(session, now, processes, current)));
   const order = (a: Session, b: Session) =>
     Number(held.has(a)) - Number(held.has(b)) || a.lastSeen - b.lastSeen || (a.id < b.id ? -1 : 1);

@@ -1,4 +1,4 @@
-import { MAX_SESSIONS, RECENT_FILE_MS } from "../protocol/limits.ts";
+import { MAX_SESSIONS, SESSION_TTL_MS } from "../protocol/limits.ts";
 import type { AgentEvent, ProcessRecord } from "../protocol/report.ts";
 import type { Ending, Entry, LastEvent, Sighting, WindowReport } from "../protocol/session.ts";
 import type { EpochMs } from "../protocol/time.ts";
@@ -7,6 +7,7 @@ import { Ends } from "./ends.ts";
 import { compareEntries, entryOf, stateNow, visiblePart } from "./entry.ts";
 import { fill, fillRecord, revive, takeOver, takeRecord, takeSignal } from "./intake.ts";
 import {
+  type CurrentSessions,
   currentSessions,
   dropAt,
   hasOtherHolder,
@@ -58,9 +59,9 @@ export class Sessions {
     const { sessionId, signals, pid } = told;
     const seenAt = Math.min(at, now);
     const isHint = signals.every((signal) => rankOf(signal) === "hint");
-    const held = this.#sessions.get(sessionId);
+    const held = this.#find(sessionId, now);
     if (!held && this.#ends.isOver(sessionId, seenAt, isHint)) return false;
-    if (!held && isHint && now - seenAt > RECENT_FILE_MS) return false;
+    if (!held && now - seenAt >= SESSION_TTL_MS) return false;
     const session = held ?? this.#add(sessionId, told.agent, seenAt, told.event);
 
     const isStraggler =
@@ -68,18 +69,20 @@ export class Sessions {
     const isBack = session.endedAt === undefined || (!isHint && seenAt >= session.endedAt);
     let left = false;
     fill(session, told.fields, seenAt);
+    if (told.headless) session.headless = true;
     if (!isStraggler && isBack) {
       if (session.endedAt !== undefined) revive(session, seenAt);
       takeOver(session, pid);
       for (const signal of signals) {
         takeSignal(session, signal, seenAt, now, pid);
-        if (signal.kind === "stated" && signal.state === "ended") this.#close(session, seenAt);
+        const isEnd = signal.kind === "stated" && signal.state === "ended";
+        if (isEnd && seenAt >= session.facts.at) this.#close(session, seenAt);
         if (signal.kind === "started" && signal.replaces)
           left = this.#replace(session, now) || left;
       }
     }
     this.#seen(session, told.event, seenAt);
-    return this.#touch(session, now) || left;
+    return this.#touchOwned(session, now) || left;
   }
 
   /**
@@ -88,20 +91,22 @@ export class Sessions {
    */
   end(ending: Ending, now: EpochMs, at: EpochMs = now): { ended: boolean; changed: boolean } {
     this.#tick(now);
-    const session = this.#sessions.get(ending.session_id);
+    const session = this.#find(ending.session_id, now);
     const { pid } = ending;
     if (!session) {
       this.#ends.remember(ending.session_id, now);
       return { ended: false, changed: false };
     }
+    const endedAt = Math.min(at, now);
     const isReplaced = pid !== undefined && session.replaced.includes(pid);
     const isElsewhere =
       pid !== undefined && [...session.records.keys()].some((other) => other !== pid);
-    if (isReplaced || isElsewhere || session.endedAt !== undefined)
+    const isOld = endedAt < session.facts.at;
+    if (isReplaced || isElsewhere || isOld || session.endedAt !== undefined)
       return { ended: false, changed: false };
-    this.#close(session, Math.min(at, now));
-    this.#seen(session, "session_end", Math.min(at, now));
-    return { ended: true, changed: this.#touch(session, now) };
+    this.#close(session, endedAt);
+    this.#seen(session, "session_end", endedAt);
+    return { ended: true, changed: this.#touchOwned(session, now) };
   }
 
   /** Takes in the record of a process that was just seen alive with the record's start token. */
@@ -109,11 +114,11 @@ export class Sessions {
     this.#tick(now);
     const at = Math.min(record.statusAt, now);
     this.#processes.confirm(record.pid, record.startToken);
-    const left = this.#leave(record.pid, now, record.sessionId);
+    const left = this.#leave(record, at, now);
     const event = { process_record: record.word };
     const startedAt = Math.min(record.startedAt, now);
     const session =
-      this.#sessions.get(record.sessionId) ??
+      this.#find(record.sessionId, now) ??
       this.#add(record.sessionId, record.agent, startedAt, event);
     if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
     const isNews = session.records.get(record.pid)?.at !== at;
@@ -122,7 +127,7 @@ export class Sessions {
     takeRecord(session, record, now);
     if (isNews) session.activeAt = Math.max(session.activeAt, at);
     this.#seen(session, event, at);
-    return this.#touch(session, now) || left;
+    return this.#touchOwned(session, now) || left;
   }
 
   /** A record no longer speaks; when its owner removed it, the session ends unless others hold it. */
@@ -146,7 +151,7 @@ export class Sessions {
    */
   recordStale(sessionId: string, pid: number, at: EpochMs, now: EpochMs): boolean {
     this.#tick(now);
-    const session = this.#sessions.get(sessionId);
+    const session = this.#find(sessionId, now);
     if (!session) {
       this.#ends.remember(sessionId, now);
       return false;
@@ -220,7 +225,7 @@ export class Sessions {
   /** What readers are shown at `now`. */
   list(now: EpochMs): Entry[] {
     const entries: Entry[] = [];
-    const current = currentSessions(this.#sessions.values());
+    const current = this.#current();
     for (const session of this.#sessions.values()) {
       if (!this.#isGone(session, now, current)) entries.push(this.#entry(session, now));
     }
@@ -233,7 +238,7 @@ export class Sessions {
     this.#windows.expire(now);
     this.#ends.expire(now);
     let changed = false;
-    const current = currentSessions(this.#sessions.values());
+    const current = this.#current();
     for (const session of [...this.#sessions.values()]) {
       if (this.#isGone(session, now, current)) changed = this.#drop(session, now) || changed;
       else settle(session, now);
@@ -243,7 +248,7 @@ export class Sessions {
 
   /** When `advance` will next have something to do, as far as is known now. */
   nextDeadline(): EpochMs | undefined {
-    const current = currentSessions(this.#sessions.values());
+    const current = this.#current();
     const latest = this.#latest;
     const times: EpochMs[] = [];
     for (const session of this.#sessions.values()) {
@@ -261,7 +266,7 @@ export class Sessions {
     return entryOf(session, now, this.#windows.sourceOf(session.cwd, now, resolve));
   }
 
-  #isGone(session: Session, now: EpochMs, current: ReadonlyMap<number, Session>): boolean {
+  #isGone(session: Session, now: EpochMs, current: CurrentSessions): boolean {
     if (session.endedAt !== undefined) return now >= dropAt(session) && session.records.size === 0;
     if (isHeld(session, now, this.#processes, current)) return false;
     return this.#processes.ageingNow(now) >= dropAt(session);
@@ -295,14 +300,20 @@ export class Sessions {
     return session.shown !== "";
   }
 
-  /** The process moved on to another session: the one it left goes at once, unless others hold it. */
-  #leave(pid: number, now: EpochMs, movedTo: string): boolean {
+  /**
+   * A record says which session its process is in: the ones it was in before go at once, unless
+   * others hold them or something newer than the record tells of them.
+   */
+  #leave(record: ProcessRecord, at: EpochMs, now: EpochMs): boolean {
+    const { pid, sessionId } = record;
     let changed = false;
     for (const session of [...this.#sessions.values()]) {
-      if (session.id === movedTo || !session.records.delete(pid)) continue;
-      if (hasOtherHolder(session, pid, now, this.#processes))
-        changed = this.#touch(session, now) || changed;
-      else changed = this.#drop(session, now) || changed;
+      if (session.id === sessionId) continue;
+      const wasRecorded = session.records.delete(pid);
+      if (session.activeAt < at) session.replaced = session.replaced.filter((old) => old !== pid);
+      if (!wasRecorded && (session.owner !== pid || session.activeAt >= at)) continue;
+      const isHeldElsewhere = hasOtherHolder(session, pid, now, this.#processes);
+      changed = (isHeldElsewhere ? this.#touch(session, now) : this.#drop(session, now)) || changed;
     }
     return changed;
   }
@@ -332,19 +343,47 @@ export class Sessions {
     return changed;
   }
 
-  #touch(session: Session, now: EpochMs): boolean {
+  #current(): CurrentSessions {
+    return currentSessions(() => this.#sessions.values());
+  }
+
+  /** A session that is still listed; one that aged out since the last look is let go first. */
+  #find(id: string, now: EpochMs): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (!session || !this.#isGone(session, now, this.#current())) return session;
+    this.#drop(session, now);
+    return undefined;
+  }
+
+  /** Works out what a reader sees of a session; whether that is other than what was last told. */
+  #touch(session: Session, now: EpochMs, current = this.#current()): boolean {
     const { state, since } = stateNow(session, now);
     session.state = state;
     session.since = since;
-    const shown = visiblePart(this.#entry(session, now));
+    const isGone = this.#isGone(session, now, current);
+    const shown = isGone ? "" : visiblePart(this.#entry(session, now));
     const changed = shown !== session.shown;
     session.shown = shown;
     return changed;
   }
 
+  /** The same for a session and those that its process held before. */
+  #touchOwned(session: Session, now: EpochMs): boolean {
+    const current = this.#current();
+    let changed = this.#touch(session, now, current);
+    for (const other of this.#sessions.values()) {
+      if (other === session || session.owner === undefined || other.owner !== session.owner)
+        continue;
+      changed = this.#touch(other, now, current) || changed;
+    }
+    return changed;
+  }
+
   #touchAll(now: EpochMs): boolean {
+    const current = this.#current();
     let changed = false;
-    for (const session of this.#sessions.values()) changed = this.#touch(session, now) || changed;
+    for (const session of this.#sessions.values())
+      changed = this.#touch(session, now, current) || changed;
     return changed;
   }
 

@@ -53,6 +53,14 @@ test("what Grok says while it shuts down, after its end, revives nothing", async
   expect(report).toMatchObject({ kind: "event", event: { signals: [{ kind: "refreshed" }] } });
 });
 
+test("B9: an SDK run is marked by what its hooks' environment says", async () => {
+  const env = { claude_code_entrypoint: "sdk-ts" };
+  expect(await run({ agent: "claude", env }, stop)).toMatchObject([{ event: { headless: true } }]);
+  expect(await run({ agent: "claude", env: {} }, stop)).toMatchObject([
+    { event: { headless: false } },
+  ]);
+});
+
 test("an end carries its reason and pid", async () => {
   const end = { session_id: S1, hook_event_name: "SessionEnd", reason: "prompt_input_exit" };
   expect(await run({ agent: "claude", pid: 7 }, end)).toEqual([

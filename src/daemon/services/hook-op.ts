@@ -1,4 +1,5 @@
 import { readHook } from "../../core/agents/claude/hooks.ts";
+import { isHeadlessEntrypoint } from "../../core/agents/claude/record.ts";
 import type { Report } from "../../core/protocol/report.ts";
 import type { HookHeader } from "../../core/protocol/session.ts";
 import { nearestProgram, type ProcessTable } from "../../platform/process-table.ts";
@@ -6,6 +7,9 @@ import type { RawOp } from "../service.ts";
 
 /** The largest payload taken; agents put whole files into them. */
 const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
+
+/** What Claude says in its hooks' environment of how it was started. */
+const ENTRYPOINT = "claude_code_entrypoint";
 
 export type HookOpOptions = {
   table: ProcessTable;
@@ -27,7 +31,8 @@ export function hookOp({ table, report }: HookOpOptions): RawOp {
       const pid = await pidOf(agent, header, table);
       const owner = pid === undefined ? {} : { pid };
       if (read.kind === "event") {
-        report({ kind: "event", event: { ...read.event, ...owner } });
+        const headless = agent === "claude" && isHeadlessEntrypoint(header.env?.[ENTRYPOINT] ?? "");
+        report({ kind: "event", event: { ...read.event, ...owner, headless } });
         return;
       }
       const { sessionId, reason } = read;

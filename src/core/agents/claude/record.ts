@@ -123,8 +123,10 @@ const HEADLESS = new Set([
 ]);
 
 /** An entrypoint that is not known is somebody's: hiding a session is worse than showing one. */
+export const isHeadlessEntrypoint = (entrypoint: string): boolean => HEADLESS.has(entrypoint);
+
 function isHeadless({ kind, entrypoint = "" }: ClaudeRecord): boolean {
-  return HEADLESS.has(entrypoint) || kind === "daemon" || kind === "daemon-worker";
+  return isHeadlessEntrypoint(entrypoint) || kind === "daemon" || kind === "daemon-worker";
 }
 
 function parseObject(text: string): Record<string, unknown> {
