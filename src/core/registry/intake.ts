@@ -107,6 +107,13 @@ function isMoot(session: Session, signal: Signal & { kind: "asked" }, now: Epoch
   return subagents.length + background > 0; // it waits for these, not for the user
 }
 
+/** The session is over, as far as is known at `at`. */
+export function close(session: Session, at: EpochMs): void {
+  session.endedAt = at;
+  delete session.growth;
+  delete session.stream;
+}
+
 /** An ended session goes on: what was known of its doings is history. */
 export function revive(session: Session, at: EpochMs): void {
   delete session.endedAt;

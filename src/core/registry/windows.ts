@@ -5,11 +5,16 @@ import { isWithin, tidyPath } from "./paths.ts";
 
 type Window = { folders: string[]; showsAgents: boolean; heardAt: EpochMs };
 
+/** Folders whose links were followed; more than sessions and windows name at once. */
+const MAX_FOLLOWED = 4096;
+
 const TERMINAL: Source = { kind: "terminal" };
 
 /** The editor windows that report themselves, and which of them a folder belongs to. */
 export class Windows {
   readonly #windows = new Map<string, Window>();
+  /** Folders by how they are spelt, with their links followed, as far as that is known. */
+  readonly #real = new Map<string, string>();
 
   report(report: WindowReport, now: EpochMs): void {
     if (!this.#windows.has(report.key) && this.#windows.size >= MAX_WINDOWS) this.#evict();
@@ -24,6 +29,12 @@ export class Windows {
     return this.#windows.delete(key);
   }
 
+  /** Notes where a folder's links lead. */
+  follow(path: string, real: string): void {
+    if (this.#real.size >= MAX_FOLLOWED) this.#real.clear();
+    this.#real.set(tidyPath(path), tidyPath(real));
+  }
+
   /** Every folder that a window has open, for whoever resolves links. */
   folders(): string[] {
     return [...this.#windows.values()].flatMap((window) => window.folders);
@@ -32,11 +43,10 @@ export class Windows {
   /**
    * The window that shows a session in `cwd`: one that shows agents and has a folder around it. Of
    * several the one with the lowest key, so that every reader gets the same answer.
-   *
-   * @param resolve  gives a path with its links followed, as far as that is known.
    */
-  sourceOf(cwd: string | undefined, now: EpochMs, resolve: (path: string) => string): Source {
+  sourceOf(cwd: string | undefined, now: EpochMs): Source {
     if (cwd === undefined) return TERMINAL;
+    const resolve = (path: string) => this.#real.get(path) ?? path;
     const place = resolve(tidyPath(cwd));
     let lowest: string | undefined;
     for (const [key, window] of this.#windows) {
