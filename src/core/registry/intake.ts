@@ -58,6 +58,14 @@ export function takeOver(session: Session, pid: number | undefined): void {
   session.owner = pid;
 }
 
+/** The owner is gone: the session passes to another process that holds it, where one is known. */
+export function passOn(session: Session, gone: number, to: number | undefined): void {
+  if (session.owner !== gone || to === undefined) return;
+  const others = session.replaced.filter((pid) => pid !== to);
+  session.replaced = [...others, gone].slice(-MAX_REPLACED_PIDS);
+  session.owner = to;
+}
+
 /** Takes in a signal that counts. `pid` is the process it came from, where it is known. */
 export function takeSignal(
   session: Session,

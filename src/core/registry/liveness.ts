@@ -105,18 +105,25 @@ export function isHeld(
   return processes.isConfirmed(owner) && current().get(owner) === session;
 }
 
-/** Whether anybody but `pid` still runs the session. */
-export function hasOtherHolder(
+/**
+ * Who but `pid` still runs the session: a process whose record names it, one that was seen alive, or
+ * a live stream, which may not tell its process.
+ */
+export function otherHolder(
   session: Session,
   pid: number | undefined,
   now: EpochMs,
   processes: Processes,
-): boolean {
-  for (const holder of session.records.keys()) if (holder !== pid) return true;
-  const { stream, owner } = session;
-  if (stream && isStreamAlive(stream, now) && (stream.pid ?? owner) !== pid) return true;
-  const others = owner === undefined ? session.replaced : [...session.replaced, owner];
-  return others.some((other) => other !== pid && processes.isConfirmed(other));
+): { pid?: number } | undefined {
+  const { stream, owner, replaced } = session;
+  const isOther = (other: number | undefined) => other !== undefined && other !== pid;
+  const recorded = [...session.records.keys()].find(isOther);
+  if (recorded !== undefined) return { pid: recorded };
+  const known = [...replaced, ...(owner === undefined ? [] : [owner])];
+  const alive = known.findLast((other) => isOther(other) && processes.isConfirmed(other));
+  if (alive !== undefined) return { pid: alive };
+  const streams = stream && isStreamAlive(stream, now) && (stream.pid ?? owner) !== pid;
+  return streams ? {} : undefined;
 }
 
 /** When the row goes if nothing more is heard, given that nothing alive vouches for it. */

@@ -4,8 +4,17 @@ import type { Ending, Entry, LastEvent, Sighting, WindowReport } from "../protoc
 import type { EpochMs } from "../protocol/time.ts";
 import { settle, turningPoints } from "./ageing.ts";
 import { compareEntries, entryOf } from "./entry.ts";
-import { close, fill, fillRecord, revive, takeOver, takeRecord, takeSignal } from "./intake.ts";
-import { dropAt, hasOtherHolder, isHeld, type PidCheck } from "./liveness.ts";
+import {
+  close,
+  fill,
+  fillRecord,
+  passOn,
+  revive,
+  takeOver,
+  takeRecord,
+  takeSignal,
+} from "./intake.ts";
+import { dropAt, isHeld, otherHolder, type PidCheck } from "./liveness.ts";
 import { Rows } from "./rows.ts";
 import type { Session } from "./session.ts";
 import { rankOf, signalOf } from "./signal.ts";
@@ -120,7 +129,7 @@ export class Sessions {
     let changed = false;
     for (const session of this.#rows) {
       if (!session.records.delete(pid)) continue;
-      const isOver = how === "removed" && !hasOtherHolder(session, pid, now, this.#rows.processes);
+      const isOver = how === "removed" && !otherHolder(session, pid, now, this.#rows.processes);
       if (isOver && session.endedAt === undefined) close(session, now);
       changed = this.#rows.touch(session, now) || changed;
     }
@@ -141,7 +150,7 @@ export class Sessions {
       return false;
     }
     const hasNews = session.eventAt !== undefined && session.eventAt > at;
-    if (hasNews || hasOtherHolder(session, pid, now, this.#rows.processes)) return false;
+    if (hasNews || otherHolder(session, pid, now, this.#rows.processes)) return false;
     return session.endedAt === undefined && this.#rows.drop(session, now);
   }
 
@@ -254,10 +263,7 @@ export class Sessions {
       const wasRecorded = session.records.delete(pid);
       if (session.activeAt < at) session.replaced = session.replaced.filter((old) => old !== pid);
       if (!wasRecorded && (session.owner !== pid || session.activeAt >= at)) continue;
-      const isHeldElsewhere = hasOtherHolder(session, pid, now, this.#rows.processes);
-      changed =
-        (isHeldElsewhere ? this.#rows.touch(session, now) : this.#rows.drop(session, now)) ||
-        changed;
+      changed = this.#passOn(session, pid, now) || changed;
     }
     return changed;
   }
@@ -267,7 +273,7 @@ export class Sessions {
     let changed = false;
     for (const session of [...this.#rows]) {
       if (session === by || session.owner !== by.owner || by.owner === undefined) continue;
-      if (hasOtherHolder(session, by.owner, now, this.#rows.processes)) continue;
+      if (otherHolder(session, by.owner, now, this.#rows.processes)) continue;
       changed = this.#rows.drop(session, now) || changed;
     }
     return changed;
@@ -280,12 +286,17 @@ export class Sessions {
       const wasRecorded = session.records.delete(pid);
       if (session.stream?.pid === pid) delete session.stream;
       if (session.owner !== pid && !wasRecorded) continue;
-      const isListed =
-        session.endedAt !== undefined || hasOtherHolder(session, pid, now, this.#rows.processes);
-      changed =
-        (isListed ? this.#rows.touch(session, now) : this.#rows.drop(session, now)) || changed;
+      changed = this.#passOn(session, pid, now) || changed;
     }
     return changed;
+  }
+
+  /** A process left a session that had not ended: who else holds it keeps it, else it goes at once. */
+  #passOn(session: Session, pid: number, now: EpochMs): boolean {
+    const holder = otherHolder(session, pid, now, this.#rows.processes);
+    if (!holder && session.endedAt === undefined) return this.#rows.drop(session, now);
+    passOn(session, pid, holder?.pid);
+    return this.#rows.touch(session, now);
   }
 
   #entryOf(session: Session, now: EpochMs): Entry {
