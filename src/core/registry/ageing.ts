@@ -13,10 +13,11 @@ export function settle(session: Session, now: EpochMs): void {
     delete session.growth;
   }
   if (stream && !isStreamAlive(stream, now)) delete session.stream;
-  const record = newestRecord(session);
-  if (session.endedAt === undefined || now < dropAt(session) || !record?.state) return;
+  if (session.endedAt === undefined || now < dropAt(session) || session.records.size === 0) return;
   // It was said to have ended, yet its process runs on and still names it: it has not.
-  revive(session, record.at);
+  const record = newestRecord(session);
+  revive(session, session.endedAt);
+  if (!record?.state) return;
   session.facts = applyStatement(session.facts, {
     state: record.state,
     background: 0,
@@ -28,7 +29,7 @@ export function settle(session: Session, now: EpochMs): void {
 export function turningPoints(session: Session): EpochMs[] {
   const { stream, growth } = session;
   const record = newestRecord(session);
-  const patience = record && patienceEnd(session, record);
+  const patience = record && patienceEnd(record);
   return [
     ...(patience === undefined ? [] : [patience]),
     ...(growth ? [growth.until] : []),
@@ -67,8 +68,12 @@ function rewindFacts(facts: Facts, clamp: (at: EpochMs) => EpochMs): Facts {
   };
 }
 
-const rewindStatement = (statement: Statement, clamp: (at: EpochMs) => EpochMs): Statement => ({
-  ...statement,
-  at: clamp(statement.at),
-  heardAt: clamp(statement.heardAt),
-});
+function rewindStatement(statement: Statement, clamp: (at: EpochMs) => EpochMs): Statement {
+  const { contradictedAt } = statement;
+  return {
+    ...statement,
+    at: clamp(statement.at),
+    heardAt: clamp(statement.heardAt),
+    ...(contradictedAt === undefined ? {} : { contradictedAt: clamp(contradictedAt) }),
+  };
+}

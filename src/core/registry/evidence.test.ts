@@ -136,6 +136,44 @@ test("A23: a record that an event contradicts and that does not move has lost af
   expect(stateAt(sessions, 36_000)).toBe("working");
 });
 
+test("a record that has lost stays so until it moves, whatever events come", () => {
+  const sessions = new Sessions();
+  sessions.record(aRecord({ state: "working", word: "busy", statusAt: 0 }), 0);
+  see(sessions, "stop", 5000);
+  expect(stateAt(sessions, 40_000)).toBe("idle");
+  see(sessions, "user_prompt_submit", 50_000);
+  expect(stateAt(sessions, 50_000)).toBe("working");
+  see(sessions, { notification: "other" }, 55_000);
+  see(sessions, "stop", 60_000);
+  expect(stateAt(sessions, 60_000)).toBe("idle");
+  sessions.record(
+    aRecord({ state: "working", word: "busy", statusAt: 0, name: "renamed" }),
+    61_000,
+  );
+  expect(stateAt(sessions, 61_000)).toBe("idle");
+  sessions.record(aRecord({ state: "working", word: "busy", statusAt: 62_000 }), 62_000);
+  expect(stateAt(sessions, 62_000)).toBe("working");
+});
+
+test("a record is contradicted from the first event on, whatever others say after it", () => {
+  const sessions = new Sessions();
+  sessions.record(aRecord({ statusAt: 0 }), 0);
+  see(sessions, "user_prompt_submit", 10_000);
+  see(sessions, "session_start", 30_000);
+  expect(stateAt(sessions, 39_999)).toBe("idle");
+  expect(stateAt(sessions, 40_000)).toBe("starting");
+});
+
+test("a record whose word nobody knows does not keep a row ended", () => {
+  const sessions = new Sessions();
+  const { state: _, ...unknown } = aRecord({ word: "pondering", statusAt: 10 });
+  sessions.record(unknown, 10);
+  sessions.end({ session_id: S1 }, 20);
+  expect(stateAt(sessions, 10_019)).toBe("ended");
+  sessions.advance(10_020);
+  expect(stateAt(sessions, 10_020)).toBe("idle");
+});
+
 test("A22: a word that nobody knows changes nothing", () => {
   const { state: _, ...unknown } = aRecord({ word: "pondering", statusAt: 50 });
   const fresh = new Sessions();

@@ -43,7 +43,7 @@ export function decide(session: Session, now: EpochMs): Decision {
     return { state: stream.state, since: stream.at, by: "stream" };
   }
   const record = newestRecord(session);
-  if (record?.state && now < (patienceEnd(session, record) ?? Number.POSITIVE_INFINITY)) {
+  if (record?.state && now < (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) {
     return { state: record.state, since: record.at, by: "record" };
   }
   const state = stateOf(session.facts);
@@ -75,8 +75,16 @@ export function newestRecord(session: Session): Statement | undefined {
 }
 
 /** When a record that events contradict will have lost; `undefined` while nothing contradicts it. */
-export function patienceEnd(session: Session, record: Statement): EpochMs | undefined {
+export function patienceEnd(record: Statement): EpochMs | undefined {
+  const { contradictedAt } = record;
+  return contradictedAt === undefined ? undefined : contradictedAt + RECORD_PATIENCE_MS;
+}
+
+/** After an event at `at`: notes whether events contradict the record. One that lost stays lost. */
+export function noteContradiction(session: Session, at: EpochMs): void {
+  const record = newestRecord(session);
+  if (!record || at >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) return;
   const { facts } = session;
-  const isContradicted = facts.at >= record.at && stateOf(facts) !== record.state;
-  return isContradicted ? facts.since + RECORD_PATIENCE_MS : undefined;
+  if (facts.at >= record.at && stateOf(facts) !== record.state) record.contradictedAt ??= at;
+  else delete record.contradictedAt;
 }

@@ -3,7 +3,7 @@ import type { ProcessRecord } from "../protocol/report.ts";
 import type { Sighting } from "../protocol/session.ts";
 import type { Signal } from "../protocol/signal.ts";
 import type { EpochMs } from "../protocol/time.ts";
-import { ECHO_MS, GROWTH_COUNTS_MS, hasLiveStatement } from "./evidence.ts";
+import { ECHO_MS, GROWTH_COUNTS_MS, hasLiveStatement, noteContradiction } from "./evidence.ts";
 import { applySignal, applyStatement, restingFacts } from "./facts.ts";
 import type { Session, Statement } from "./session.ts";
 import { rankOf } from "./signal.ts";
@@ -95,6 +95,7 @@ export function takeSignal(
   const before = session.facts;
   session.facts = applySignal(before, signal, at);
   if (session.facts === before) return;
+  noteContradiction(session, at);
   session.eventAt = Math.max(session.eventAt ?? 0, at);
   if (wasGrowing) session.facts = { ...session.facts, since: at };
   delete session.growth;
@@ -161,12 +162,16 @@ export function takeRecord(session: Session, record: ProcessRecord, now: EpochMs
   const at = Math.min(record.statusAt, now);
   const held = session.records.get(record.pid);
   const state = record.state ?? held?.state;
+  const isSame = held?.state === state && (record.state === undefined || held?.at === at);
   session.records.set(record.pid, {
     ...(state === undefined ? {} : { state }),
     at: record.state === undefined ? (held?.at ?? at) : at,
     heardAt: now,
     pid: record.pid,
     interactive: record.interactive,
+    ...(held?.contradictedAt !== undefined && isSame
+      ? { contradictedAt: held.contradictedAt }
+      : {}),
   });
   if (record.headless) session.headless = true;
   if (record.transcriptPath !== undefined) session.prompted = true;

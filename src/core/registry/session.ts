@@ -13,6 +13,8 @@ export type Statement = {
   pid?: number;
   /** It has a terminal of its own; see `ProcessRecord`. */
   interactive?: boolean;
+  /** Since when events tell otherwise, for a record that has not moved since. */
+  contradictedAt?: EpochMs;
 };
 
 /** Everything held of one session. Only `Sessions` writes to it. */
