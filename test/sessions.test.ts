@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { Program, pidsWith, readStartToken, until } from "./harness/program.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { PATIENCE_MS, Program, pidsWith } from "./harness/program.ts";
 import { S1, S2 } from "./harness/sightings.ts";
 
 let program: Program;
@@ -12,9 +12,8 @@ const agents: ChildProcess[] = [];
 beforeEach(() => {
   program = new Program();
 });
-afterEach(async () => {
+afterEach(() => {
   for (const agent of agents.splice(0)) agent.kill("SIGKILL");
-  await program.dispose();
 });
 
 /** Starts a process and writes what Claude would write about it. */
@@ -50,18 +49,26 @@ async function startAgent(
   return { pid, write };
 }
 
-const stateOf = async (id = S1) =>
-  (await program.list()).find((entry) => entry.session_id === id)?.state;
+/** The time of a process's start, as Claude notes it. */
+function readStartToken(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}
+
+const stateIn = (sessions: Record<string, unknown>[], id: string) =>
+  sessions.find((entry) => entry.session_id === id)?.state;
+
+const seesState = (state: string) => program.sees((all) => stateIn(all, S1) === state);
 
 test("B1, B11: a session that was there first is listed at once, follows its record, and goes when killed", async () => {
   const { pid, write } = await startAgent();
   await program.run("daemon", "start");
-  await until("idle row", async () => (await stateOf()) === "idle");
+  await seesState("idle");
   expect((await program.list())[0]).toMatchObject({ pid, cwd: "/w/a/b", agent: "claude" });
   write({ status: "waiting", waitingFor: "permission prompt" });
-  await until("waiting row", async () => (await stateOf()) === "waiting_for_permission");
+  await seesState("waiting_for_permission");
   process.kill(pid, "SIGKILL");
-  await until("no row", async () => (await program.list()).length === 0);
+  await program.sees((all) => all.length === 0);
 });
 
 test("B8: a folder is told by a record or an event, never read back from a directory's name", async () => {
@@ -69,16 +76,16 @@ test("B8: a folder is told by a record or an event, never read back from a direc
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, `${S2}.jsonl`), "{}\n");
   await program.run("daemon", "start");
-  await until("row", async () => (await stateOf(S2)) !== undefined);
+  await program.sees(([first]) => first?.session_id === S2);
   expect((await program.list())[0]).not.toHaveProperty("cwd");
   await startAgent({ sessionId: S2 });
-  await until("folder", async () => (await program.list())[0]?.cwd === "/w/a/b");
+  await program.sees(([first]) => first?.cwd === "/w/a/b");
 });
 
 test("B9: SDK runs are hidden by the table unless asked for, never by JSON", async () => {
   await startAgent({ entrypoint: "sdk-ts", status: "busy" });
   await program.run("daemon", "start");
-  await until("row", async () => (await stateOf()) === "working");
+  await seesState("working");
   expect((await program.run("sessions", "list")).stdout).not.toContain("working");
   expect((await program.run("sessions", "list", "--all")).stdout).toContain("working");
   expect((await program.run("sessions", "list", "-o", "json")).stdout).toContain('"headless":true');
@@ -87,29 +94,32 @@ test("B9: SDK runs are hidden by the table unless asked for, never by JSON", asy
 
 test("B13: a folder that is removed keeps its repository's name", async () => {
   const repo = path.join(program.home, "app");
-  const git = spawn("git", ["init", "-q", repo], { env: program.env });
-  await once(git, "close");
+  expect(await program.spawn(["git", "init", "-q", repo]).ended()).toMatchObject({ exit: 0 });
   await program.run("daemon", "start");
-  const see = () =>
-    program.request("sessions", "observe", { session_id: S1, event: "pre_tool_use", cwd: repo });
+  const see = () => program.observe(S1, "pre_tool_use", { cwd: repo });
   await see();
-  await until("repo", async () => (await program.list())[0]?.repo === "app");
+  await program.sees(([first]) => first?.repo === "app");
   rmSync(repo, { recursive: true });
-  expect(await see()).toEqual({ ok: true, payload: { ok: true } });
+  expect(await see()).toBe('{"ok":true,"payload":{"ok":true}}');
   expect((await program.list())[0]?.repo).toBe("app");
 });
+
+/** No message tells of a process that ends, so the process table is read again and again. */
+const seesDaemons = (count: number) =>
+  vi.waitFor(async () => expect(await pidsWith(program.socket)).toHaveLength(count), {
+    timeout: PATIENCE_MS,
+  });
 
 test("a daemon that is killed hard comes back with the same table", async () => {
   await startAgent({ status: "busy" });
   await program.run("daemon", "start");
-  await until("row", async () => (await stateOf()) === "working");
-  const [pid] = await pidsWith(program.socket);
-  process.kill(pid ?? 0, "SIGKILL");
-  await until("death", async () => (await pidsWith(program.socket)).length === 0);
-  expect((await program.run("sessions", "list")).code).toBe(3);
+  await seesState("working");
+  for (const pid of await pidsWith(program.socket)) process.kill(pid, "SIGKILL");
+  await seesDaemons(0);
+  expect((await program.run("sessions", "list")).exit).toBe(3);
 
-  expect((await program.run("daemon", "start")).code).toBe(0);
-  await until("row", async () => (await stateOf()) === "working");
+  expect((await program.run("daemon", "start")).exit).toBe(0);
+  await seesState("working");
 });
 
 test("two starts at the same instant end with one daemon", async () => {
@@ -117,8 +127,8 @@ test("two starts at the same instant end with one daemon", async () => {
     program.run("daemon", "start"),
     program.run("daemon", "start"),
   ]);
-  expect(started.map(({ code }) => code)).toEqual([0, 0]);
-  await until("one daemon", async () => (await pidsWith(program.socket)).length === 1);
+  expect(started.map(({ exit }) => exit)).toEqual([0, 0]);
+  await seesDaemons(1);
 });
 
 test("513 sessions: the longest-silent one goes", async () => {
@@ -143,46 +153,31 @@ test("513 sessions: the longest-silent one goes", async () => {
 test("a confirmed process that dies takes the session that only hooks told of", async () => {
   await program.run("daemon", "start");
   const { pid } = await startAgent({ status: undefined });
-  for (const event of ["session_start", "user_prompt_submit"]) {
-    await program.request("sessions", "observe", { session_id: S2, event, pid });
-  }
-  expect(await stateOf(S2)).toBe("working");
+  for (const event of ["session_start", "user_prompt_submit"])
+    await program.observe(S2, event, { pid });
+  expect(stateIn(await program.list(), S2)).toBe("working");
   // A process that another one replaced moves no state until the daemon has seen it alive.
-  const see = (event: string, by: number) =>
-    program.request("sessions", "observe", { session_id: S1, event, pid: by });
-  await see("session_start", pid);
-  await see("stop", process.pid);
-  await until("a look at the process", async () => {
-    await see("user_prompt_submit", pid);
-    return (await stateOf(S1)) === "working";
-  });
+  await program.observe(S1, "session_start", { pid });
+  await program.observe(S1, "stop", { pid: process.pid });
+  const isLookedAt = async () => {
+    await program.observe(S1, "user_prompt_submit", { pid });
+    expect(stateIn(await program.list(), S1)).toBe("working");
+  };
+  await vi.waitFor(isLookedAt, { timeout: PATIENCE_MS });
   process.kill(pid, "SIGKILL");
-  await until("no row", async () => (await stateOf(S2)) === undefined);
+  await program.sees((all) => stateIn(all, S2) === undefined);
 });
 
 test("D6: with a home too long for a socket the daemon is up at a short path all know", async () => {
   const long = path.join(program.home, "h".repeat(120));
   mkdirSync(long);
-  const env = {
-    ...program.env,
-    HOME: long,
-    XDG_DATA_HOME: path.join(long, "data"),
-    TMPDIR: program.home,
-  };
-  const run = async (...args: string[]) => {
-    const child = program.spawn(args, { env });
-    let out = "";
-    child.stdout?.on("data", (chunk) => {
-      out += chunk;
-    });
-    const [code] = await once(child, "close");
-    return { code, out };
-  };
-  expect(await run("daemon", "start")).toMatchObject({ code: 0 });
-  expect((await run("daemon", "status")).out).toContain(`${program.home}/omni-dev-`);
-  expect(await run("sessions", "list", "-o", "json")).toEqual({
-    code: 0,
-    out: '{"sessions":[]}\n',
+  Object.assign(program.env, { HOME: long, XDG_DATA_HOME: path.join(long, "data") });
+  expect(await program.run("daemon", "start")).toMatchObject({ exit: 0 });
+  expect((await program.run("daemon", "status")).stdout).toContain(`${program.home}/omni-dev-`);
+  expect(await program.run("sessions", "list", "-o", "json")).toEqual({
+    exit: 0,
+    stdout: '{"sessions":[]}\n',
+    stderr: "",
   });
-  expect(await run("daemon", "stop")).toMatchObject({ code: 0 });
+  expect(await program.run("daemon", "stop")).toMatchObject({ exit: 0 });
 });

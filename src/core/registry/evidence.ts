@@ -80,11 +80,12 @@ export function patienceEnd(record: Statement): EpochMs | undefined {
   return contradictedAt === undefined ? undefined : contradictedAt + RECORD_PATIENCE_MS;
 }
 
-/** After an event at `at`: notes whether events contradict the record. One that lost stays lost. */
+/** After an event at `at`: notes which records events contradict. One that lost stays lost. */
 export function noteContradiction(session: Session, at: EpochMs): void {
-  const record = newestRecord(session);
-  if (!record || at >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) return;
-  const { facts } = session;
-  if (facts.at >= record.at && stateOf(facts) !== record.state) record.contradictedAt ??= at;
-  else delete record.contradictedAt;
+  const { facts, records } = session;
+  for (const record of records.values()) {
+    if (!record.state || at >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) continue;
+    if (facts.at >= record.at && stateOf(facts) !== record.state) record.contradictedAt ??= at;
+    else delete record.contradictedAt;
+  }
 }

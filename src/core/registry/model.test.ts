@@ -92,7 +92,7 @@ function timed({ told, lagMs }: Draft, engine: Sessions, log: Logged[], now: num
       return { ...told, at: isStream ? now : now - lagMs };
     }
     case "end":
-      return { ...told, at: now - lagMs };
+      return { ...told, at: now - Math.min(lagMs, 60_000) };
     case "record":
       return { ...told, record: moved(told.record, lagMs, engine, log, now) };
     case "look": {

@@ -38,7 +38,7 @@ export class Rows {
   find(id: string, now: EpochMs): Session | undefined {
     const session = this.#sessions.get(id);
     if (!session || !this.isGone(session, now, this.current())) return session;
-    this.drop(session, now);
+    this.drop(session, session.endedAt);
     return undefined;
   }
 
@@ -53,10 +53,14 @@ export class Rows {
     return session;
   }
 
-  /** Forgets a session, and remembers when it ended. Returns whether readers had it before them. */
-  drop(session: Session, now: EpochMs): boolean {
+  /**
+   * Forgets a session. Returns whether readers had it before them.
+   *
+   * @param endedAt  when it ended; one that only aged out may come back with the next sign of life.
+   */
+  drop(session: Session, endedAt: EpochMs | undefined): boolean {
     this.#sessions.delete(session.id);
-    this.ends.remember(session.id, session.endedAt ?? now);
+    if (endedAt !== undefined) this.ends.remember(session.id, endedAt);
     return session.shown !== "";
   }
 

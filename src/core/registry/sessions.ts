@@ -87,7 +87,7 @@ export class Sessions {
     const session = this.#rows.find(ending.session_id, now);
     const { pid } = ending;
     if (!session) {
-      this.#rows.ends.remember(ending.session_id, now);
+      this.#rows.ends.remember(ending.session_id, Math.min(at, now));
       return { ended: false, changed: false };
     }
     const endedAt = Math.min(at, now);
@@ -98,6 +98,7 @@ export class Sessions {
     if (isReplaced || isElsewhere || isOld || session.endedAt !== undefined)
       return { ended: false, changed: false };
     close(session, endedAt);
+    settle(session, now);
     noteSeen(session, "session_end", endedAt);
     return { ended: true, changed: this.#rows.touchOwned(session, now) };
   }
@@ -129,8 +130,9 @@ export class Sessions {
     let changed = false;
     for (const session of this.#rows) {
       if (!session.records.delete(pid)) continue;
-      const isOver = how === "removed" && !otherHolder(session, pid, now, this.#rows.processes);
-      if (isOver && session.endedAt === undefined) close(session, now);
+      const isOwners = session.owner === pid && session.endedAt === undefined;
+      const isOver = how === "removed" && isOwners;
+      if (isOver && !otherHolder(session, pid, now, this.#rows.processes)) close(session, now);
       changed = this.#rows.touch(session, now) || changed;
     }
     return changed;
@@ -230,7 +232,7 @@ export class Sessions {
     const current = this.#rows.current();
     for (const session of [...this.#rows]) {
       if (this.#rows.isGone(session, now, current))
-        changed = this.#rows.drop(session, now) || changed;
+        changed = this.#rows.drop(session, session.endedAt) || changed;
       else settle(session, now);
     }
     return this.#rows.touchAll(now) || changed;
@@ -291,8 +293,9 @@ export class Sessions {
     return changed;
   }
 
-  /** A process left a session that had not ended: who else holds it keeps it, else it goes at once. */
+  /** Its process left a session: who else holds it keeps it, else it goes at once. */
   #passOn(session: Session, pid: number, now: EpochMs): boolean {
+    if (session.owner !== pid) return this.#rows.touch(session, now);
     const holder = otherHolder(session, pid, now, this.#rows.processes);
     if (!holder && session.endedAt === undefined) return this.#rows.drop(session, now);
     passOn(session, pid, holder?.pid);
