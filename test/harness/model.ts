@@ -1,328 +1,335 @@
 import type { ProcessRecord } from "../../src/core/protocol/report.ts";
-import type {
-  Ending,
-  Entry,
-  LastEvent,
-  SessionEvent,
-  SessionState,
-  Sighting,
-  WindowReport,
-} from "../../src/core/protocol/session.ts";
+import type * as wire from "../../src/core/protocol/session.ts";
 import { formatTime } from "../../src/core/protocol/time.ts";
 
 /** One thing the engine can be told. */
 export type Told =
-  | { op: "observe"; sighting: Sighting; at?: number }
-  | { op: "end"; ending: Ending; at?: number }
+  | { op: "observe"; sighting: wire.Sighting; at: number }
+  | { op: "end"; ending: wire.Ending; at: number }
   | { op: "record"; record: ProcessRecord }
   | { op: "recordGone"; pid: number; how: "removed" | "lost" }
-  | { op: "look"; checks: Record<number, string> }
-  | { op: "window"; report: WindowReport }
+  | { op: "look"; checks: Map<number, string> }
+  | { op: "window"; report: wire.WindowReport }
   | { op: "windowUnregister"; key: string };
 export type Logged = Told & { now: number };
 
-type Seen = { at: number; event: LastEvent; rank: Rank; state?: SessionState; pid?: number };
-type Rank = "exact" | "record" | "event" | "asked" | "hint" | "ignored";
-type Fields = Pick<Entry, "cwd" | "repo" | "transcript_path" | "model" | "name">;
-type Row = {
-  id: string;
-  agent: string;
-  startedAt: number;
-  seen: Seen[];
-  fields: Fields;
-  owner?: number;
-  replaced: number[];
+type State = wire.SessionState;
+type Fields = Pick<wire.Entry, "cwd" | "repo" | "transcript_path" | "model" | "name">;
+/** Who says it; or why it says nothing: it is for another to tell, or it does not count. */
+type Kind = "end" | "stream" | "record" | "event" | "ask" | "hint" | "muted" | "ignored";
+type Seen = {
+  at: number;
+  heardAt: number;
+  kind: Kind;
+  event?: wire.LastEvent;
+  state?: State | undefined;
+  pid?: number | undefined;
+  fields?: { [K in keyof Fields]?: string | undefined };
+  isActivity?: boolean;
+  isPrompted?: boolean;
 };
-type World = {
-  rows: Map<string, Row>;
-  endedAt: Map<string, number>;
-  records: Map<number, ProcessRecord>;
-  alive: Map<number, string>;
-  windows: Map<string, { report: WindowReport; heardAt: number }>;
-  lookedAt: number;
-};
+/** `pids`: the owner, then those that it replaced, the newest first. */
+type Row = { id: string; agent: string; startedAt: number; seen: Seen[]; pids: number[] };
 
-/** What is listed at `now`, found by going through all that was told, from the first to the last. */
-export function listed(log: readonly Logged[], now: number): Omit<Entry, "state_since">[] {
-  const world: World = {
-    rows: new Map(),
-    endedAt: new Map(),
-    records: new Map(),
-    alive: new Map(),
-    windows: new Map(),
-    lookedAt: Number.POSITIVE_INFINITY,
-  };
-  for (const told of log) {
-    age(world, told.now);
-    take(world, told);
+class World {
+  rows = new Map<string, Row>();
+  endedAt = new Map<string, number>();
+  records = new Map<number, ProcessRecord>();
+  alive = new Map<number, string>();
+  windows = new Map<string, wire.WindowReport & { heardAt: number }>();
+  lookedAt = Number.POSITIVE_INFINITY;
+}
+
+/** What is listed at `until`, found by going through all that was told, from the first to the last. */
+export function listed(log: readonly Logged[], until: number) {
+  const world = new World();
+  for (const { now, ...told } of log) {
+    age(world, now);
+    if (told.op === "observe") observe(world, told.sighting, Math.min(told.at, now), now);
+    if (told.op === "end") end(world, told.ending, Math.min(told.at, now));
+    if (told.op === "record") record(world, told.record, Math.min(told.record.statusAt, now), now);
+    if (told.op === "recordGone") recordGone(world, told.pid, told.how, now);
+    if (told.op === "look") look(world, told.checks, now);
+    if (told.op === "window") world.windows.set(told.report.key, { ...told.report, heardAt: now });
+    if (told.op === "windowUnregister") world.windows.delete(told.key);
   }
-  age(world, now);
+  age(world, until);
   return [...world.rows.values()]
-    .map((row) => entry(world, row, now))
+    .map((row) => entry(world, row, until))
     .sort((a, b) => order(a.repo ?? "", b.repo ?? "") || order(a.session_id, b.session_id));
 }
 
 const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+const last = <T>(list: T[]): T | undefined => list[list.length - 1];
+const byTime = (seen: Seen[]) => [...seen].sort((a, b) => a.at - b.at);
+const withPid = (pids: number[], pid: number) =>
+  pids.includes(pid) ? pids : [pid, ...pids].slice(0, 9);
+const newest = (seen: Seen[], isMeant: (seen: Seen) => boolean) =>
+  Math.max(...seen.filter(isMeant).map(({ at }) => at));
 
-function take(world: World, told: Logged): void {
-  const { now } = told;
-  switch (told.op) {
-    case "observe":
-      return observe(world, told.sighting, Math.min(told.at ?? now, now), now);
-    case "end": {
-      const { session_id, pid } = told.ending;
-      const row = world.rows.get(session_id);
-      if (row && pid !== undefined && row.replaced.includes(pid)) return;
-      if (row && holders(world, row, now).some((holder) => holder !== (pid ?? row.owner))) return;
-      return end(world, session_id, Math.min(told.at ?? now, now), pid);
-    }
-    case "record":
-      return record(world, told.record, now);
-    case "recordGone": {
-      const gone = world.records.get(told.pid);
-      world.records.delete(told.pid);
-      const row = gone && world.rows.get(gone.sessionId);
-      if (row && told.how === "removed" && !holders(world, row, now).some((p) => p !== told.pid))
-        end(world, row.id, now, told.pid);
-      return;
-    }
-    case "look":
-      world.lookedAt = now;
-      return look(world, told.checks, now);
-    case "window":
-      world.windows.set(told.report.key, { report: told.report, heardAt: now });
-      return;
-    case "windowUnregister":
-      world.windows.delete(told.key);
-      return;
-  }
-}
+/** The spec's state table; what is not in it changes no state. */
+const meanings: Record<string, [Kind, State]> = {
+  session_start: ["event", "starting"],
+  user_prompt_submit: ["event", "working"],
+  pre_tool_use: ["event", "working"],
+  post_tool_use: ["event", "working"],
+  stop: ["event", "idle"],
+  permission_prompt: ["ask", "waiting_for_permission"],
+  idle_prompt: ["ask", "waiting_for_input"],
+  agent_needs_input: ["ask", "waiting_for_input"],
+};
 
-// Sightings and ends
-
-function observe(world: World, sighting: Sighting, at: number, now: number): void {
-  const { session_id: id, event, pid } = sighting;
-  const { rank, state } = meaning(event);
-  const over = world.endedAt.get(id) ?? Number.NEGATIVE_INFINITY;
-  const held = world.rows.get(id);
-  if (!held || isEnded(held)) {
-    // A last write to the file or a straggler from before the end is no new session.
-    if (rank === "hint" ? at <= over + 10_000 || at < now - 300_000 : at < over) return;
-  }
-  const row = held ?? newRow(world, id, sighting.agent ?? "claude", at);
-  const straggler = pid !== undefined && row.replaced.includes(pid) && !world.alive.has(pid);
-  if (pid !== undefined && !straggler) takeOver(row, pid);
-  fill(row, sighting);
-  const ranked = straggler ? "ignored" : rank;
-  row.seen.push({ at, event, rank: ranked, ...some("state", state), ...some("pid", pid) });
-}
-
-/** The spec's state table. */
-function meaning(event: SessionEvent): { rank: Rank; state?: SessionState } {
+function meaning(event: wire.SessionEvent): [Kind, State?] {
   if (typeof event === "object" && "stream_state" in event)
-    return { rank: "exact", state: event.stream_state };
-  switch (typeof event === "object" ? event.notification : event) {
-    case "session_start":
-      return { rank: "event", state: "starting" };
-    case "user_prompt_submit":
-    case "pre_tool_use":
-    case "post_tool_use":
-      return { rank: "event", state: "working" };
-    case "stop":
-      return { rank: "event", state: "idle" };
-    case "permission_prompt":
-      return { rank: "asked", state: "waiting_for_permission" };
-    case "idle_prompt":
-    case "agent_needs_input":
-      return { rank: "asked", state: "waiting_for_input" };
-    default:
-      return { rank: "hint" };
-  }
+    return [event.stream_state === "ended" ? "end" : "stream", event.stream_state];
+  return meanings[typeof event === "object" ? event.notification : event] ?? ["hint"];
 }
 
-function end(world: World, id: string, at: number, pid?: number): void {
+function observe(world: World, sighting: wire.Sighting, at: number, now: number): void {
+  const { session_id: id, event, pid, agent = "claude" } = sighting;
+  const [kind, state] = meaning(event);
+  const over = world.endedAt.get(id) ?? Number.NEGATIVE_INFINITY;
+  // A last write to the file, or a straggler from before the end, is no new session.
+  const isLate = kind === "hint" ? at <= over + 10_000 : at < over;
+  if (!world.rows.has(id) && (isLate || at <= now - 300_000)) return;
+  const row = rowOf(world, id, agent, at);
+  const isStale = isLate && isEnded(row);
+  if (!isStale && pid !== undefined) row.pids = withPid(row.pids, pid);
+  const counts = !isStale && (!pid || pid === row.pids[0] || world.alive.has(pid));
+  // Asked, or written to the file, while an exact source lives: that is for the source to tell.
+  const isMuted = /ask|hint/.test(kind) && !!(streamOf(row, now) ?? recordOf(world, row));
+  const isBeat = kind === "stream" ? state === streamOf(row, now) : kind === "hint";
+  const isActivity = counts && (!isBeat || event === "transcript_grew" || row.seen.length === 0);
+  if (counts && isMuted && kind === "ask") revive(row, at, "idle");
+  const seen = { at, heardAt: now, event, state, pid, fields: sighting, isActivity };
+  row.seen.push({ ...seen, kind: !counts ? "ignored" : isMuted ? "muted" : kind });
+  if (counts && kind === "end") world.endedAt.set(id, at);
+}
+
+function end(world: World, { session_id: id, pid }: wire.Ending, at: number): void {
+  const row = world.rows.get(id);
+  // Nobody decided this: a stranger's end does not count against a process that names the session.
+  if (row && (isEnded(row) || pidsOf(world, row).some((held) => held !== (pid ?? held)))) return;
+  if (row && pid !== undefined && row.pids.slice(1).includes(pid)) return;
   world.endedAt.set(id, Math.max(at, world.endedAt.get(id) ?? at));
-  const ended = { at, event: "session_end", rank: "event", state: "ended" } as const;
-  world.rows.get(id)?.seen.push({ ...ended, ...some("pid", pid) });
+  const kind = at < (last(row ? said(row) : [])?.at ?? at) ? "ignored" : "end";
+  row?.seen.push({ at, heardAt: at, kind, event: "session_end", state: "ended" });
 }
 
-function newRow(world: World, id: string, agent: string, startedAt: number): Row {
-  const row: Row = { id, agent, startedAt, seen: [], fields: {}, replaced: [] };
+function rowOf(world: World, id: string, agent: string, startedAt: number): Row {
+  const row = world.rows.get(id) ?? { id, agent, startedAt, seen: [], pids: [] };
+  if (world.rows.has(id)) return row;
   world.rows.set(id, row);
+  // What processes that name it have said before is still so, though nothing new was seen.
+  for (const { pid, statusAt: at, state, cwd, name, transcriptPath, word } of recordsOf(
+    world,
+    row,
+  )) {
+    row.pids = withPid(row.pids, pid);
+    const fields = { cwd, name, transcript_path: transcriptPath };
+    const isPrompted = (!!state && word !== "idle") || !!transcriptPath;
+    row.seen.push({ at, heardAt: at, kind: "record", state, pid, fields, isPrompted });
+  }
   return row;
 }
 
-function takeOver(row: Row, pid: number): void {
-  if (row.owner === pid) return;
-  row.replaced = row.replaced.filter((known) => known !== pid);
-  if (row.owner !== undefined) row.replaced = [...row.replaced, row.owner].slice(-8);
-  row.owner = pid;
+function record(world: World, told: ProcessRecord, at: number, now: number): void {
+  const { pid, sessionId: id, word, cwd, name, transcriptPath: transcript_path } = told;
+  const before = world.records.get(pid);
+  const isSame = before?.sessionId === id;
+  if (!isSame) world.records.delete(pid);
+  // The process is in this session, and no more in those that tell of nothing newer.
+  for (const row of world.rows.values()) {
+    if (row.id === id || (row.id !== before?.sessionId && activeAt(row) >= at)) continue;
+    if (activeAt(row) < at) row.pids = row.pids.filter((held, i) => i === 0 || held !== pid);
+    leave(world, row, pid, now);
+  }
+  const row = rowOf(world, id, told.agent, Math.min(told.startedAt, now));
+  // A word that nobody knows changes nothing.
+  const { state, statusAt } = isSame && !told.state ? before : { state: told.state, statusAt: at };
+  world.records.set(pid, { ...told, ...(state ? { state } : {}), statusAt });
+  world.alive.set(pid, told.startToken);
+  row.pids = withPid(row.pids, pid);
+  const isActivity = !isSame || before.statusAt !== at || before.word !== word;
+  const isStale = isEnded(row) && at <= (world.endedAt.get(id) ?? at);
+  const says = told.state ?? (isEnded(row) ? "idle" : undefined);
+  const fields = { cwd, name, transcript_path };
+  const seen = { at, heardAt: now, event: { process_record: word }, state: says, pid, fields };
+  row.seen.push({ ...seen, kind: isStale ? "ignored" : "record", isActivity });
 }
 
-function fill(row: Row, known: { [K in keyof Fields]?: Fields[K] | undefined }): void {
-  for (const name of ["cwd", "repo", "transcript_path", "model", "name"] as const)
-    if (known[name] !== undefined) row.fields[name] = known[name];
-}
-
-// Processes
-
-function record(world: World, told: ProcessRecord, now: number): void {
-  const before = world.records.get(told.pid);
-  look(world, { [told.pid]: told.startToken }, now);
-  world.records.set(told.pid, told);
-  const left =
-    before?.sessionId === told.sessionId ? undefined : world.rows.get(before?.sessionId ?? "");
-  if (left) lose(world, left, told.pid, now);
-  const at = Math.min(told.statusAt, now);
-  const held = world.rows.get(told.sessionId);
-  const row = held ?? newRow(world, told.sessionId, told.agent, Math.min(told.startedAt, now));
-  fill(row, { cwd: told.cwd, name: told.name, transcript_path: told.transcriptPath });
-  const moved =
-    before?.sessionId !== told.sessionId ||
-    before.statusAt !== told.statusAt ||
-    before.word !== told.word;
-  if (!moved) return;
-  takeOver(row, told.pid);
-  const event = { process_record: told.word };
-  row.seen.push({ at, event, rank: "record", pid: told.pid, ...some("state", told.state) });
-}
-
-/** A pid that was seen alive and is now gone, or another process, is dead; its record with it. */
-function look(world: World, checks: Record<number, string>, now: number): void {
-  const dead = Object.entries(checks).filter(([pid, check]) => {
-    const known = world.alive.get(Number(pid));
-    return known !== undefined && known !== check;
-  });
-  for (const [pid, check] of Object.entries(checks))
-    if (check === "gone") world.alive.delete(Number(pid));
-    else world.alive.set(Number(pid), check);
-  for (const [pid] of dead) world.records.delete(Number(pid));
-  for (const [pid] of dead)
-    for (const row of world.rows.values())
-      if (row.owner === Number(pid)) lose(world, row, Number(pid), now);
-}
-
-/** The process is in this session no more: it goes at once, unless it has ended or others hold it. */
-function lose(world: World, row: Row, pid: number, now: number): void {
-  const others = holders(world, row, now).filter((holder) => holder !== pid);
-  if (others.length > 0 || isEnded(row)) return;
-  world.rows.delete(row.id);
+function recordGone(world: World, pid: number, how: "removed" | "lost", now: number): void {
+  const row = world.rows.get(world.records.get(pid)?.sessionId ?? "");
+  world.records.delete(pid);
+  if (!row || how === "lost" || isEnded(row) || row.pids[0] !== pid) return;
+  if (streamsFrom(row, now, pid) || holders(world, row).some((holder) => holder !== pid)) return;
   world.endedAt.set(row.id, now);
+  row.seen.push({ at: now, heardAt: now, kind: "end", state: "ended" });
 }
 
-/** The live processes known to hold a session. */
-function holders(world: World, row: Row, now: number): (number | undefined)[] {
-  const recorded = [...world.records.values()].filter((known) => known.sessionId === row.id);
-  const confirmed = [...row.replaced, row.owner].filter((pid) => world.alive.has(pid ?? 0));
-  const streams = row.seen.filter((seen) => seen.rank === "exact" && now < seen.at + 75_000);
-  return [...recorded.map((known) => known.pid), ...confirmed, ...streams.map((seen) => seen.pid)];
+/** A pid that was seen alive and now is gone or another process is dead, and with it its sources. */
+function look(world: World, checks: Map<number, string>, now: number): void {
+  world.lookedAt = now;
+  const rows = [...world.rows.values()];
+  const isDead = ([pid, check]: [number, string]) => check !== (world.alive.get(pid) ?? check);
+  const dead = [...checks].filter(isDead).map(([pid]) => pid);
+  for (const [pid, check] of checks) if (check !== "gone") world.alive.set(pid, check);
+  for (const known of [world.alive, world.records]) for (const pid of dead) known.delete(pid);
+  for (const seen of rows.flatMap((row) => row.seen))
+    if (dead.includes(seen.pid ?? 0)) seen.heardAt = Number.NEGATIVE_INFINITY;
+  for (const row of rows) for (const pid of dead) leave(world, row, pid, now);
+  const named = rows.flatMap((row) => (isEnded(row) ? [] : row.pids));
+  named.push(...world.records.keys());
+  for (const pid of world.alive.keys()) if (!named.includes(pid)) world.alive.delete(pid);
+  reap(world, now);
 }
 
+/** Where the owner left, the session passes to another process that holds it, or goes at once. */
+function leave(world: World, row: Row, pid: number, now: number): void {
+  if (row.pids[0] !== pid) return;
+  const [next] = holders(world, row).filter((holder) => holder !== pid);
+  if (next !== undefined) row.pids = [next, ...row.pids.filter((p) => p !== next)].slice(0, 9);
+  else if (!isEnded(row) && !streamsFrom(row, now, pid) && world.rows.delete(row.id))
+    world.endedAt.set(row.id, now);
+}
+
+const holders = (world: World, row: Row) =>
+  pidsOf(world, row).concat(row.pids.filter((pid) => world.alive.has(pid)));
+const streamsFrom = (row: Row, now: number, pid: number) =>
+  !!streamOf(row, now) && (row.seen.findLast(isStream)?.pid ?? row.pids[0]) !== pid;
+const isStream = (seen: Seen) => seen.kind === "stream";
+const recordsOf = (world: World, { id }: Row) =>
+  [...world.records.values()].filter((known) => known.sessionId === id);
+const pidsOf = (world: World, row: Row) => recordsOf(world, row).map((known) => known.pid);
+/** The record that moved last, of those whose word is known. */
+const recordOf = (world: World, row: Row) =>
+  last(
+    recordsOf(world, row)
+      .filter((r) => r.state)
+      .sort((a, b) => a.statusAt - b.statusAt),
+  );
+
+/** Lets time pass, from one moment at which something is due to the next. */
 function age(world: World, now: number): void {
-  for (const [key, window] of world.windows)
-    if (now >= window.heardAt + 30_000) world.windows.delete(key);
-  const gone = [...world.rows.values()].filter((row) => !exists(world, row, now));
+  const due = (row: Row) => [lastSeen(row) + 300_000, (last(said(row))?.at ?? now) + 10_000];
+  const times = [...world.rows.values()].flatMap(due).filter((at) => at < now);
+  for (const at of [...times.sort((a, b) => a - b), now]) reap(world, at);
+}
+
+function reap(world: World, now: number): void {
+  const rows = [...world.rows.values()];
+  for (const row of rows) {
+    const over = last(said(row))?.at ?? now;
+    // A process that still names a session some time after its end shows that it is not over.
+    if (now >= over + 10_000 && recordsOf(world, row).length > 0)
+      revive(row, over, recordOf(world, row)?.state ?? "idle");
+  }
+  const gone = rows.filter((row) => !isListed(world, row, now));
   for (const row of gone) world.rows.delete(row.id);
 }
 
-function exists(world: World, row: Row, now: number): boolean {
-  const newest = last(statements(row));
-  if (newest?.state === "ended") return now < newest.at + 10_000;
+function isListed(world: World, row: Row, now: number): boolean {
+  if (isEnded(row)) return now < (last(said(row))?.at ?? now) + 10_000;
   // After a sleep the next look comes first.
   if (Math.min(now, world.lookedAt + 60_000) < lastSeen(row) + 300_000) return true;
-  const wasPrompted = isPrompted(row);
-  const recorded = [...world.records.values()].some(
-    (known) => known.sessionId === row.id && (wasPrompted || known.interactive),
-  );
-  return (
-    recorded ||
-    (wasPrompted && [row.owner, ...row.replaced].some((pid) => isCurrent(world, row, pid)))
-  );
+  const isReal = row.seen.some((seen) => seen.isPrompted || (seen.event && isPrompt(seen)));
+  if (streamOf(row, now) || recordsOf(world, row).some((r) => r.interactive || isReal)) return true;
+  const [owner] = row.pids;
+  return isReal && owner !== undefined && world.alive.has(owner) && isCurrent(world, owner, row);
 }
 
-/** Whether the process lives and this is the most recently active of its sessions. */
-function isCurrent(world: World, row: Row, pid: number | undefined): boolean {
-  if (pid === undefined || !world.alive.has(pid)) return false;
-  const rivals = [...world.rows.values()].filter(
-    (other) => [other.owner, ...other.replaced].includes(pid) && !isEnded(other),
-  );
-  return rivals.every((other) => lastActive(other) <= lastActive(row));
+/** Whether a live process is in this session: the most recently active of those that it owns. */
+function isCurrent(world: World, pid: number, row: Row): boolean {
+  const owned = [...world.rows.values()].filter((own) => own.pids[0] === pid && !isEnded(own));
+  return (owned.sort((a, b) => activeAt(b) - activeAt(a) || order(b.id, a.id))[0] ?? row) === row;
 }
 
-// What a row says
-
-const byTime = (a: Seen, b: Seen) => a.at - b.at;
-const last = <T>(list: T[]): T | undefined => list[list.length - 1];
-const statements = (row: Row) =>
-  row.seen.filter((seen) => seen.state && seen.rank !== "ignored").sort(byTime);
-const isEnded = (row: Row) => last(statements(row))?.state === "ended";
-const lastSeen = (row: Row) => Math.max(...row.seen.map((seen) => seen.at));
-const lastActive = lastSeen;
-
-function isPrompted(row: Row): boolean {
-  return row.seen.some(({ event, state, rank }) => {
-    if (rank === "asked") return true;
-    if (rank === "exact") return state !== "starting" && state !== "idle";
-    if (typeof event === "object")
-      return (
-        "process_record" in event && (event.process_record !== "idle" || row.fields.transcript_path)
-      );
-    return !["session_start", "stop", "session_end"].includes(event);
-  });
+const activeAt = (row: Row) => newest(row.seen, (seen) => seen.isActivity === true);
+const lastSeen = (row: Row) => newest(row.seen, ({ event }) => event !== undefined);
+const said = (row: Row) =>
+  byTime(row.seen.filter(({ kind, state }) => state && kind !== "muted" && kind !== "ignored"));
+const isEnded = (row: Row) => last(said(row))?.kind === "end";
+const revive = (row: Row, at: number, state: State) =>
+  isEnded(row) && row.seen.push({ at, heardAt: at, kind: "record", state });
+/** A start says no more than that the session rests. */
+/** What was said, without events that were older than what was known when they came. */
+function inOrder(row: Row): Seen[] {
+  const words = said(row);
+  const all = row.seen.filter((seen) => words.includes(seen));
+  const isLate = (i: number, at: number) => all.slice(0, i).some((known) => known.at > at);
+  return all.filter(({ kind, at }, i) => kind !== "event" || !isLate(i, at));
 }
 
-function stateOf(world: World, row: Row, now: number): SessionState {
-  const said = statements(row);
-  const newest = last(said);
-  if (newest?.state === "ended") return "ended";
-  const stream = last(said.filter((seen) => seen.rank === "exact"));
-  if (stream?.state && now < stream.at + 75_000) return stream.state;
-  const record = last(
-    [...world.records.values()]
-      .filter((known) => known.sessionId === row.id && known.state)
-      .sort((a, b) => a.statusAt - b.statusAt),
-  );
-  if (record?.state) {
-    const against = said.some(
-      (seen) =>
-        seen.rank === "event" &&
-        seen.at > record.statusAt &&
-        seen.state !== record.state &&
-        now >= seen.at + 30_000,
-    );
-    if (!against) return record.state;
+const resting = (state?: State) => (state === "starting" ? "idle" : state);
+const isRecord = (event?: wire.LastEvent) => typeof event === "object" && "process_record" in event;
+
+function isPrompt({ kind, event = "stop", state, fields }: Seen): unknown {
+  if (isRecord(event)) return (state && event.process_record !== "idle") || fields?.transcript_path;
+  if (kind === "stream") return state !== "starting" && state !== "idle";
+  return kind !== "ignored" && (typeof event === "object" ? !!state : !/^s(ess|top)/.test(event));
+}
+
+/** What the stream that was heard last says, while it lives: for 75 s. */
+function streamOf(row: Row, now: number): State | undefined {
+  const over = row.seen.findLastIndex(({ kind }) => kind === "end");
+  const spoken = row.seen.slice(over + 1).filter(isStream);
+  return now < (last(spoken)?.heardAt ?? now) + 75_000 ? last(byTime(spoken))?.state : undefined;
+}
+
+function stateOf(world: World, row: Row, now: number): State {
+  const { state = "idle" } = last(said(row)) ?? {};
+  const exact = state === "ended" ? state : streamOf(row, now);
+  if (exact) return exact;
+  const record = recordOf(world, row);
+  if (record?.state) return isContradicted(row, record, now) ? state : record.state;
+  const isExact = ({ kind, state }: Seen) => state && (kind === "stream" || kind === "record");
+  const isGrowth = ({ kind, event }: Seen) => kind === "hint" && event === "transcript_grew";
+  const grewAt = newest(row.seen.slice(row.seen.findLastIndex(isExact) + 1), isGrowth);
+  const isNoEcho = grewAt > newest(row.seen, ({ kind }) => /event|ask/.test(kind)) + 10_000;
+  return isNoEcho && now < grewAt + 15_000 && state === "idle" ? "working" : state;
+}
+
+/** Whether events have told otherwise for 30 s; then the record has lost until it moves. */
+function isContradicted(row: Row, { pid, state, statusAt }: ProcessRecord, now: number): boolean {
+  const isPast = (old: Seen) => old.kind === "record" && old.pid === pid;
+  const told = byTime(inOrder(row));
+  let since = Number.POSITIVE_INFINITY;
+  for (const event of told.slice(told.findLastIndex(isPast) + 1)) {
+    if (event.kind !== "event" || event.at < statusAt) continue;
+    if (event.at >= since + 30_000) return true;
+    const agrees = resting(event.state) === resting(state);
+    since = agrees ? Number.POSITIVE_INFINITY : Math.min(since, event.at);
   }
-  const grew = last(row.seen.filter((seen) => seen.event === "transcript_grew").sort(byTime));
-  const mayGrow = !newest || newest.state === "idle";
-  if (
-    grew &&
-    mayGrow &&
-    now < grew.at + 15_000 &&
-    grew.at > (newest?.at ?? Number.NEGATIVE_INFINITY) + 10_000
-  )
-    return "working";
-  return newest?.state ?? "idle";
+  return now >= since + 30_000;
 }
 
-function entry(world: World, row: Row, now: number): Omit<Entry, "state_since"> {
-  const { cwd } = row.fields;
-  const key = [...world.windows.values()]
-    .filter(({ report }) => report.tabs + report.terminals > 0)
-    .filter(({ report }) => report.folders.some((f) => cwd === f || cwd?.startsWith(`${f}/`)))
-    .map(({ report }) => report.key)
-    .sort()[0];
+/** Each field as it was last told; late evidence fills only what is not known. */
+function fieldsOf(row: Row): Fields {
+  const fields: Fields = {};
+  for (const [i, { at, event, fields: told }] of row.seen.entries())
+    for (const name of ["cwd", "repo", "transcript_path", "model", "name"] as const) {
+      const isLate = !isRecord(event) && row.seen.slice(0, i).some((o) => o.event && o.at > at);
+      if (told?.[name] && !(isLate && fields[name])) fields[name] = told[name];
+    }
+  return fields;
+}
+
+function entry(world: World, row: Row, now: number) {
+  const fields = fieldsOf(row);
+  const isIn = (folder: string) => `${fields.cwd}/`.startsWith(folder.replace(/\/*$/, "/"));
+  const [key] = [...world.windows.values()]
+    .filter(({ heardAt, tabs, terminals }) => now < heardAt + 30_000 && tabs + terminals > 0)
+    .flatMap((window) => (fields.cwd && window.folders.some(isIn) ? window.key : []))
+    .sort();
   return {
     session_id: row.id,
     agent: row.agent,
-    ...row.fields,
+    ...fields,
     state: stateOf(world, row, now),
     source: key === undefined ? { kind: "terminal" } : { kind: "vs_code", window_key: key },
-    last_event: last([...row.seen].sort(byTime))?.event ?? "session_end",
+    last_event: last(byTime(row.seen.filter((seen) => seen.event)))?.event ?? "session_end",
     started_at: formatTime(row.startedAt),
     last_seen: formatTime(lastSeen(row)),
-    ...some("pid", row.owner),
+    ...(row.pids[0] === undefined ? {} : { pid: row.pids[0] }),
   };
 }
-
-const some = <K extends string, V>(key: K, value: V | undefined) =>
-  (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };

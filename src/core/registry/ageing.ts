@@ -18,11 +18,9 @@ export function settle(session: Session, now: EpochMs): void {
   const record = newestRecord(session);
   revive(session, session.endedAt);
   if (!record?.state) return;
-  session.facts = applyStatement(session.facts, {
-    state: record.state,
-    background: 0,
-    at: record.at,
-  });
+  const { state, at } = record;
+  const told = applyStatement({ ...session.facts, at: 0 }, { state, background: 0, at });
+  session.facts = { ...told, at: session.facts.at };
 }
 
 /** The times at which what is held of a session changes its state by itself. */
@@ -47,6 +45,7 @@ export function rewind(session: Session, now: EpochMs): void {
   session.since = clamp(session.since);
   session.facts = rewindFacts(session.facts, clamp);
   if (session.eventAt !== undefined) session.eventAt = clamp(session.eventAt);
+  if (session.toldAt !== undefined) session.toldAt = clamp(session.toldAt);
   if (session.endedAt !== undefined) session.endedAt = clamp(session.endedAt);
   if (session.growth) {
     const lasted = session.growth.until - session.growth.at;

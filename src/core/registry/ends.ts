@@ -11,8 +11,9 @@ export class Ends {
   remember(id: string, endedAt: EpochMs): void {
     const oldest = this.#ends.size >= MAX_ENDS ? this.#ends.keys().next().value : undefined;
     if (oldest !== undefined) this.#ends.delete(oldest);
+    const latest = Math.max(endedAt, this.#ends.get(id) ?? endedAt);
     this.#ends.delete(id);
-    this.#ends.set(id, endedAt);
+    this.#ends.set(id, latest);
   }
 
   forget(id: string): void {
@@ -26,9 +27,10 @@ export class Ends {
     return isHint ? at <= endedAt + ENDED_LINGER_MS : at < endedAt;
   }
 
-  /** Forgets ends so old that no file written then is looked at any more. */
+  /** Forgets ends so old that no file written around then is looked at any more. */
   expire(now: EpochMs): void {
-    for (const [id, at] of this.#ends) if (now - at > RECENT_FILE_MS) this.#ends.delete(id);
+    const oldest = now - RECENT_FILE_MS - ENDED_LINGER_MS;
+    for (const [id, at] of this.#ends) if (at < oldest) this.#ends.delete(id);
   }
 
   rewind(now: EpochMs): void {

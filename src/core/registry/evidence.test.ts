@@ -159,9 +159,16 @@ test("a record is contradicted from the first event on, whatever others say afte
   const sessions = new Sessions();
   sessions.record(aRecord({ statusAt: 0 }), 0);
   see(sessions, "user_prompt_submit", 10_000);
-  see(sessions, "session_start", 30_000);
+  see(sessions, "pre_tool_use", 30_000);
   expect(stateAt(sessions, 39_999)).toBe("idle");
-  expect(stateAt(sessions, 40_000)).toBe("starting");
+  expect(stateAt(sessions, 40_000)).toBe("working");
+});
+
+test("a start does not contradict a record that says idle", () => {
+  const sessions = new Sessions();
+  sessions.record(aRecord({ statusAt: 0 }), 0);
+  see(sessions, "session_start", 10_000);
+  expect(stateAt(sessions, 100_000)).toBe("idle");
 });
 
 test("a record whose word nobody knows does not keep a row ended", () => {

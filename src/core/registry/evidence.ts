@@ -82,10 +82,20 @@ export function patienceEnd(record: Statement): EpochMs | undefined {
 
 /** After an event at `at`: notes which records events contradict. One that lost stays lost. */
 export function noteContradiction(session: Session, at: EpochMs): void {
-  const { facts, records } = session;
-  for (const record of records.values()) {
-    if (!record.state || at >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) continue;
-    if (facts.at >= record.at && stateOf(facts) !== record.state) record.contradictedAt ??= at;
+  for (const record of session.records.values()) {
+    if (at >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) continue;
+    if (isContradicted(session, record)) record.contradictedAt ??= at;
     else delete record.contradictedAt;
   }
+}
+
+/**
+ * Whether newer events tell of another state. A start says no more than that it rests; and that
+ * somebody was asked is for the record to tell.
+ */
+export function isContradicted({ facts, toldAt }: Session, { state, at }: Statement): boolean {
+  if (state === undefined || toldAt === undefined || toldAt < at) return false;
+  const isWaiting = state === "waiting_for_permission" || state === "waiting_for_input";
+  const told = stateOf(isWaiting ? facts : { ...facts, waits: [] });
+  return (told === "starting" ? "idle" : told) !== (state === "starting" ? "idle" : state);
 }

@@ -204,7 +204,7 @@ function asked(facts: Facts, ref: CallRef & { wait: WaitKind }, at: EpochMs): Fa
   const held = facts.waits.find(
     (wait) => wait.scope === about.scope && wait.tool === about.tool && wait.call === about.call,
   );
-  const wait = { ...about, kind: ref.wait, at: held?.kind === ref.wait ? held.at : at };
+  const wait = { ...about, kind: ref.wait, at };
   return { ...facts, waits: [...facts.waits.filter((other) => other !== held), wait] };
 }
 

@@ -3,7 +3,13 @@ import type { ProcessRecord } from "../protocol/report.ts";
 import type { Sighting } from "../protocol/session.ts";
 import type { Signal } from "../protocol/signal.ts";
 import type { EpochMs } from "../protocol/time.ts";
-import { ECHO_MS, GROWTH_COUNTS_MS, hasLiveStatement, noteContradiction } from "./evidence.ts";
+import {
+  ECHO_MS,
+  GROWTH_COUNTS_MS,
+  hasLiveStatement,
+  isContradicted,
+  noteContradiction,
+} from "./evidence.ts";
 import { applySignal, applyStatement, restingFacts } from "./facts.ts";
 import type { Session, Statement } from "./session.ts";
 import { rankOf } from "./signal.ts";
@@ -95,8 +101,13 @@ export function takeSignal(
   const before = session.facts;
   session.facts = applySignal(before, signal, at);
   if (session.facts === before) return;
-  noteContradiction(session, at);
   session.eventAt = Math.max(session.eventAt ?? 0, at);
+  if (signal.kind !== "asked") {
+    session.toldAt = Math.max(session.toldAt ?? 0, at);
+    noteContradiction(session, at);
+  }
+  // What grew well after the event is newer than it.
+  if (session.growth && session.growth.until - GROWTH_COUNTS_MS - at > ECHO_MS) return;
   if (wasGrowing) session.facts = { ...session.facts, since: at };
   delete session.growth;
 }
@@ -125,10 +136,11 @@ export function close(session: Session, at: EpochMs): void {
 
 /** An ended session goes on: what was known of its doings is history. */
 export function revive(session: Session, at: EpochMs): void {
+  session.facts = { ...restingFacts(at), at: Math.min(session.endedAt ?? at, at) };
   delete session.endedAt;
+  delete session.toldAt;
   delete session.growth;
   delete session.stream;
-  session.facts = restingFacts(at);
 }
 
 function takeHint(session: Session, signal: Signal, at: EpochMs, now: EpochMs): void {
@@ -162,22 +174,24 @@ export function takeRecord(session: Session, record: ProcessRecord, now: EpochMs
   const at = Math.min(record.statusAt, now);
   const held = session.records.get(record.pid);
   const state = record.state ?? held?.state;
-  const isSame = held?.state === state && (record.state === undefined || held?.at === at);
-  session.records.set(record.pid, {
+  const isSame = record.state === undefined || (held?.state === state && held?.at === at);
+  const statement: Statement = {
     ...(state === undefined ? {} : { state }),
     at: record.state === undefined ? (held?.at ?? at) : at,
     heardAt: now,
     pid: record.pid,
     interactive: record.interactive,
-    ...(held?.contradictedAt !== undefined && isSame
-      ? { contradictedAt: held.contradictedAt }
-      : {}),
-  });
+  };
+  session.records.set(record.pid, statement);
   if (record.headless) session.headless = true;
   if (record.transcriptPath !== undefined) session.prompted = true;
+  if (isSame && held?.contradictedAt !== undefined) statement.contradictedAt = held.contradictedAt;
   if (record.state === undefined) return;
   if (record.state !== "idle" || record.background) session.prompted = true;
   delete session.growth;
   const background = record.background ?? 0;
   session.facts = applyStatement(session.facts, { state: record.state, background, at });
+  if (!isSame && isContradicted(session, statement)) {
+    statement.contradictedAt = session.toldAt ?? at;
+  }
 }

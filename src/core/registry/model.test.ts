@@ -116,7 +116,7 @@ function moved(
   const isOf = (told: Logged) => told.op === "record" && told.record.pid === record.pid;
   const before = log.findLast(isOf) as { record: ProcessRecord } | undefined;
   const isKnown = engine.list(now).some((entry) => entry.session_id === record.sessionId);
-  const readAt = Math.max(now - lagMs, isKnown ? now - 5000 : 0, before?.record.statusAt ?? 0);
+  const readAt = Math.max(now - lagMs, isKnown ? now : 0, before?.record.statusAt ?? 0);
   const isSame =
     before?.record.word === record.word &&
     before.record.state === record.state &&

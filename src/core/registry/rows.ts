@@ -19,6 +19,7 @@ export class Rows {
   readonly processes = new Processes();
   readonly ends = new Ends();
   readonly #sessions = new Map<string, Session>();
+  #untold = false;
   readonly #entryOf: (session: Session, now: EpochMs) => Entry;
 
   constructor(entryOf: (session: Session, now: EpochMs) => Entry) {
@@ -34,12 +35,24 @@ export class Rows {
     return currentSessions(() => this.#sessions.values());
   }
 
-  /** A session that is still listed; one that aged out since the last look is let go first. */
-  find(id: string, now: EpochMs): Session | undefined {
-    const session = this.#sessions.get(id);
-    if (!session || !this.isGone(session, now, this.current())) return session;
-    this.drop(session, session.endedAt);
-    return undefined;
+  find(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Lets go of what aged out: once gone, nothing but a new sighting brings a session back. */
+  sweep(now: EpochMs): void {
+    const current = this.current();
+    for (const session of this.#sessions.values()) {
+      if (!this.isGone(session, now, current)) continue;
+      this.#untold = this.drop(session, session.endedAt) || this.#untold;
+    }
+  }
+
+  /** Whether sessions that readers were told of have gone since this was last asked. */
+  takeUntold(): boolean {
+    const untold = this.#untold;
+    this.#untold = false;
+    return untold;
   }
 
   add(id: string, agent: string, at: EpochMs, event: LastEvent, now: EpochMs): Session {

@@ -34,6 +34,8 @@ export type Session = {
   facts: Facts;
   /** The newest lifecycle event, absent when only hints and statements came. */
   eventAt?: EpochMs;
+  /** The newest event that told what it does, not only that somebody was asked. */
+  toldAt?: EpochMs;
   /** The agent tells of a question when it asks it, so later notices of it are no news. */
   asksAtOnce: boolean;
   /** Growth that counts as work, until `until`. */

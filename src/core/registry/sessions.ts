@@ -29,6 +29,8 @@ import { lowestAbove, Windows } from "./windows.ts";
 export class Sessions {
   readonly #windows = new Windows();
   readonly #rows = new Rows((session, now) => this.#entryOf(session, now));
+  /** What the process of each pid says of itself, also while no row shows it. */
+  readonly #records = new Map<number, ProcessRecord>();
   #latest: EpochMs = 0;
 
   /**
@@ -52,10 +54,11 @@ export class Sessions {
     const { sessionId, signals, pid } = told;
     const seenAt = Math.min(at, now);
     const isHint = signals.every((signal) => rankOf(signal) === "hint");
-    const held = this.#rows.find(sessionId, now);
+    const held = this.#rows.find(sessionId);
     if (!held && this.#rows.ends.isOver(sessionId, seenAt, isHint)) return false;
     if (!held && now - seenAt >= SESSION_TTL_MS) return false;
     const session = held ?? this.#rows.add(sessionId, told.agent, seenAt, told.event, now);
+    if (!held) this.#recall(session, now);
 
     const isStraggler =
       pid !== undefined && session.replaced.includes(pid) && !this.#rows.processes.isConfirmed(pid);
@@ -84,7 +87,7 @@ export class Sessions {
    */
   end(ending: Ending, now: EpochMs, at: EpochMs = now): { ended: boolean; changed: boolean } {
     this.#tick(now);
-    const session = this.#rows.find(ending.session_id, now);
+    const session = this.#rows.find(ending.session_id);
     const { pid } = ending;
     if (!session) {
       this.#rows.ends.remember(ending.session_id, Math.min(at, now));
@@ -111,9 +114,10 @@ export class Sessions {
     const left = this.#leave(record, at, now);
     const event = { process_record: record.word };
     const startedAt = Math.min(record.startedAt, now);
-    const session =
-      this.#rows.find(record.sessionId, now) ??
-      this.#rows.add(record.sessionId, record.agent, startedAt, event, now);
+    const held = this.#rows.find(record.sessionId);
+    const session = held ?? this.#rows.add(record.sessionId, record.agent, startedAt, event, now);
+    if (!held) this.#recall(session, now);
+    this.#records.set(record.pid, record);
     if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
     const isNews = session.records.get(record.pid)?.at !== at;
     fillRecord(session, record, now);
@@ -127,6 +131,7 @@ export class Sessions {
   /** A record no longer speaks; when its owner removed it, the session ends unless others hold it. */
   recordGone(pid: number, how: "removed" | "lost", now: EpochMs): boolean {
     this.#tick(now);
+    this.#records.delete(pid);
     let changed = false;
     for (const session of this.#rows) {
       if (!session.records.delete(pid)) continue;
@@ -146,7 +151,7 @@ export class Sessions {
    */
   recordStale(sessionId: string, pid: number, at: EpochMs, now: EpochMs): boolean {
     this.#tick(now);
-    const session = this.#rows.find(sessionId, now);
+    const session = this.#rows.find(sessionId);
     if (!session) {
       this.#rows.ends.remember(sessionId, now);
       return false;
@@ -159,21 +164,22 @@ export class Sessions {
   /** Takes in one look at the process table; a pid that could not be checked is not in it. */
   look(checks: ReadonlyMap<number, PidCheck>, now: EpochMs): boolean {
     this.#tick(now);
+    const dead = this.#rows.processes.look(checks, now);
+    // What the dead said counts for nobody, before it is asked who else holds a session.
+    for (const pid of dead) this.#silence(pid);
     let changed = false;
-    for (const pid of this.#rows.processes.look(checks, now))
-      changed = this.#bury(pid, now) || changed;
+    for (const pid of dead) changed = this.#bury(pid, now) || changed;
     this.#rows.processes.keepOnly(new Set(this.pids()));
     return this.advance(now) || changed;
   }
 
   /** The pids whose processes matter: owners, and those that still may hold a session too. */
   pids(): number[] {
-    const pids = new Set<number>();
+    const pids = new Set<number>(this.#records.keys());
     for (const session of this.#rows) {
       if (session.endedAt !== undefined) continue;
       if (session.owner !== undefined) pids.add(session.owner);
       for (const pid of session.replaced) pids.add(pid);
-      for (const pid of session.records.keys()) pids.add(pid);
     }
     return [...pids];
   }
@@ -228,14 +234,8 @@ export class Sessions {
     this.#tick(now);
     this.#windows.expire(now);
     this.#rows.ends.expire(now);
-    let changed = false;
-    const current = this.#rows.current();
-    for (const session of [...this.#rows]) {
-      if (this.#rows.isGone(session, now, current))
-        changed = this.#rows.drop(session, session.endedAt) || changed;
-      else settle(session, now);
-    }
-    return this.#rows.touchAll(now) || changed;
+    const untold = this.#rows.takeUntold();
+    return this.#rows.touchAll(now) || untold;
   }
 
   /** When `advance` will next have something to do, as far as is known now. */
@@ -281,16 +281,29 @@ export class Sessions {
     return changed;
   }
 
+  #silence(pid: number): void {
+    this.#records.delete(pid);
+    for (const session of this.#rows) {
+      session.records.delete(pid);
+      if (session.stream?.pid === pid) delete session.stream;
+    }
+  }
+
   /** The process died: what it ran is over and goes at once, unless others hold it. */
   #bury(pid: number, now: EpochMs): boolean {
     let changed = false;
-    for (const session of [...this.#rows]) {
-      const wasRecorded = session.records.delete(pid);
-      if (session.stream?.pid === pid) delete session.stream;
-      if (session.owner !== pid && !wasRecorded) continue;
-      changed = this.#passOn(session, pid, now) || changed;
-    }
+    for (const session of [...this.#rows]) changed = this.#passOn(session, pid, now) || changed;
     return changed;
+  }
+
+  /** A session is back: the records that name it were told before, and may not move for long. */
+  #recall(session: Session, now: EpochMs): void {
+    for (const record of this.#records.values()) {
+      if (record.sessionId !== session.id) continue;
+      fillRecord(session, record, now);
+      takeOver(session, record.pid);
+      takeRecord(session, record, now);
+    }
   }
 
   /** Its process left a session: who else holds it keeps it, else it goes at once. */
@@ -306,13 +319,18 @@ export class Sessions {
     return entryOf(session, now, this.#windows.sourceOf(session.cwd, now));
   }
 
-  /** Notices a clock that went back: nothing that is held may then lie in the future. */
+  /**
+   * Comes before anything that is told at `now`. When the clock went back, nothing that is held may
+   * lie in the future; and what has aged out by then is gone, whatever is told next.
+   */
   #tick(now: EpochMs): void {
     if (now < this.#latest) {
       this.#rows.rewind(now);
       this.#windows.rewind(now);
     }
     this.#latest = now;
+    for (const session of this.#rows) settle(session, now);
+    this.#rows.sweep(now);
   }
 }
 
