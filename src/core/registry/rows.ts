@@ -55,8 +55,12 @@ export class Rows {
     return untold;
   }
 
+  isFull(): boolean {
+    return this.#sessions.size >= MAX_SESSIONS;
+  }
+
   add(id: string, agent: string, at: EpochMs, event: LastEvent, now: EpochMs): Session {
-    if (this.#sessions.size >= MAX_SESSIONS) {
+    if (this.isFull()) {
       const silent = longestSilent(this.#sessions.values(), now, this.processes);
       if (silent) this.#sessions.delete(silent.id);
     }

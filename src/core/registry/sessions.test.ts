@@ -292,6 +292,21 @@ test("at the cap the longest-silent session goes, of equals the lowest id", () =
   expect(ids(sessions, 600)).toContain(name(1));
 });
 
+test("a session that went for want of room comes back when there is some", () => {
+  const sessions = new Sessions();
+  sessions.record(aRecord({ statusAt: 1, state: "waiting_for_input", word: "waiting" }), 1);
+  for (let i = 0; i < 512; i++) {
+    const fields = { pid: 10_000 + i, sessionId: `s${i}`, statusAt: 10 + i, startToken: String(i) };
+    sessions.record(aRecord(fields), 600);
+  }
+  expect(ids(sessions, 700)).not.toContain(S1);
+  look(sessions, { [P1]: "900" }, 700);
+  expect(ids(sessions, 700)).not.toContain(S1);
+  expect(look(sessions, { [P1]: "900", 10000: "gone" }, 800)).toBe(true);
+  look(sessions, { [P1]: "900" }, 900);
+  expect(statesOf(sessions.list(900))).toMatchObject({ S1: "waiting_for_input" });
+});
+
 test("at the cap a session whose process lives outlasts those that only spoke later", () => {
   const sessions = new Sessions();
   sessions.record(aRecord({ statusAt: 1 }), 1);

@@ -15,6 +15,7 @@ import {
   takeSignal,
 } from "./intake.ts";
 import { dropAt, isHeld, otherHolder, type PidCheck } from "./liveness.ts";
+import { tidyPath } from "./paths.ts";
 import { Rows } from "./rows.ts";
 import type { Session } from "./session.ts";
 import { rankOf, signalOf } from "./signal.ts";
@@ -167,7 +168,7 @@ export class Sessions {
     const dead = this.#rows.processes.look(checks, now);
     // What the dead said counts for nobody, before it is asked who else holds a session.
     for (const pid of dead) this.#silence(pid);
-    let changed = false;
+    let changed = this.#readmit(now);
     for (const pid of dead) changed = this.#bury(pid, now) || changed;
     this.#rows.processes.keepOnly(new Set(this.pids()));
     return this.advance(now) || changed;
@@ -209,14 +210,14 @@ export class Sessions {
   place(path: string, found: { real?: string; repo?: string | null }, now: EpochMs): boolean {
     this.#tick(now);
     if (found.real !== undefined) this.#windows.follow(path, found.real);
-    if (found.repo !== undefined) {
-      for (const session of this.#rows) {
-        if (session.cwd !== path || session.repoReported) continue;
-        if (found.repo === null) delete session.repo;
-        else session.repo = found.repo;
-      }
+    const isOpen = this.#windows.folders().includes(tidyPath(path));
+    let changed = false;
+    for (const session of this.#rows) {
+      const isThere = session.cwd === path;
+      if (isThere && !session.repoReported) setRepo(session, found.repo);
+      if (isThere || isOpen) changed = this.#rows.touch(session, now) || changed;
     }
-    return this.#rows.touchAll(now);
+    return changed;
   }
 
   /** What readers are shown at `now`. */
@@ -281,6 +282,22 @@ export class Sessions {
     return changed;
   }
 
+  /** Sessions that had to go for want of room, and whose processes live, come back when there is some. */
+  #readmit(now: EpochMs): boolean {
+    let changed = false;
+    for (const record of this.#records.values()) {
+      if (this.#rows.isFull()) break;
+      const at = Math.min(record.statusAt, now);
+      const wasSpokenTo = record.word !== "idle" || record.transcriptPath !== undefined;
+      const isKept = record.interactive || wasSpokenTo;
+      const isMissing = !this.#rows.find(record.sessionId) && isKept;
+      if (isMissing && !this.#rows.ends.isOver(record.sessionId, at, false)) {
+        changed = this.record(record, now) || changed;
+      }
+    }
+    return changed;
+  }
+
   #silence(pid: number): void {
     this.#records.delete(pid);
     for (const session of this.#rows) {
@@ -332,6 +349,12 @@ export class Sessions {
     for (const session of this.#rows) settle(session, now);
     this.#rows.sweep(now);
   }
+}
+
+/** Notes a repository that was looked up: null for certainly none, undefined for not known. */
+function setRepo(session: Session, repo: string | null | undefined): void {
+  if (repo === null) delete session.repo;
+  else if (repo !== undefined) session.repo = repo;
 }
 
 function noteSeen(session: Session, event: LastEvent, at: EpochMs): void {

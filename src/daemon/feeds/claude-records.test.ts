@@ -1,6 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -142,6 +150,16 @@ test("another container's record, a key, a stranger's file and a name that lies 
   expect(feed.reports).toEqual([]);
 });
 
+test("what is no plain file is left alone", async () => {
+  write(record(), "notes.json");
+  execFileSync("mkfifo", [path.join(sessions(), "4.json")]);
+  symlinkSync("/dev/zero", path.join(sessions(), "5.json"));
+  write(record());
+  const feed = start();
+  await feed.ready;
+  expect(feed.reports).toMatchObject([{ kind: "record", record: { pid } }]);
+});
+
 test("B9: SDK runs are marked, an editor's session is not; it counts as prompted by its transcript", async () => {
   const projects = path.join(dir, ".claude", "projects", "-w-app");
   mkdirSync(projects, { recursive: true });
@@ -165,7 +183,6 @@ test("a folder that cannot be read is a problem in words, and no end of anything
   rmSync(sessions(), { recursive: true });
   await feed.until("loss", (r) => r.some((x) => x.kind === "record_gone"));
   // Even root cannot list a folder that is a link to itself.
-  const { symlinkSync } = await import("node:fs");
   symlinkSync("sessions", sessions());
   await feed.until("problem", () => feed.problem);
   expect(feed.problem).toContain("ELOOP");

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type ClaudeRecord, parseRecord, reportOf } from "../../core/agents/claude/record.ts";
 import { transcriptFolder } from "../../core/agents/claude/transcript.ts";
@@ -101,7 +101,10 @@ class RecordsFeed {
 
   #read(file: string, folder: string): void {
     try {
-      const { mtimeMs, size, ino } = statSync(file);
+      // What is no plain file of its own could keep the reader waiting for ever.
+      const stat = lstatSync(file);
+      const { mtimeMs, size, ino } = stat;
+      if (!stat.isFile()) return;
       const signature = `${mtimeMs} ${size} ${ino}`;
       const held = this.#known.get(file);
       if (held?.signature === signature || size > MAX_RECORD_BYTES) return;
