@@ -24,7 +24,7 @@ async function aDaemonThatSays(program: Program, answers: Record<string, string>
 
 const unreachable = (program: Program) =>
   `Cannot reach the daemon at ${program.socket}: there is no such socket\n` +
-  "Start it with: omni-dev daemon start (and the same --socket, if you gave one)\n";
+  "Start it with: omni-dev daemon start (with the same --socket, if you gave one)\n";
 
 test("bare, it prints help; so does a group", async () => {
   const program = new Program();

@@ -13,7 +13,7 @@ function told(error: unknown, debug = false) {
 test("a daemon that is not there tells how to start it", () => {
   expect(told(new ToolError("daemonUnreachable", "Cannot reach it"))).toEqual({
     exit: 3,
-    text: "Cannot reach it\nStart it with: omni-dev daemon start (and the same --socket, if you gave one)\n",
+    text: "Cannot reach it\nStart it with: omni-dev daemon start (with the same --socket, if you gave one)\n",
   });
 });
 

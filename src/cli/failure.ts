@@ -10,7 +10,7 @@ export const failures: Record<ErrorCode, { exit: number; hint?: string }> = {
   usage: { exit: USAGE_EXIT, hint: "omni-dev --help tells what there is." },
   daemonUnreachable: {
     exit: 3,
-    hint: "Start it with: omni-dev daemon start (and the same --socket, if you gave one)",
+    hint: "Start it with: omni-dev daemon start (with the same --socket, if you gave one)",
   },
   daemonRefused: { exit: 1 },
   daemonRunning: { exit: 1, hint: "To replace it: omni-dev daemon restart" },

@@ -15,8 +15,13 @@ const MAX_UNREAD_BYTES = MAX_LINE_BYTES;
  */
 const LINGER_MS = 1000;
 
+/** Bodies of all connections together: several of the largest, far less than a machine has. */
+const MAX_BODIES_BYTES = 256 * 1024 * 1024;
+
 export type ConnectionOptions = {
   route: Router;
+  /** What the bodies that are coming in hold, over all connections. */
+  bodies: { bytes: number };
   clock: Clock;
   /** Told of each error that was not written for the client. */
   onBug: (error: unknown) => void;
@@ -49,6 +54,7 @@ export class Connection {
     socket.on("error", () => {}); // a client that vanished: "close" follows
     socket.once("close", () => {
       if (this.#mode.kind === "stream") this.#mode.leave();
+      if (this.#mode.kind === "body") this.#release(this.#mode);
       this.#mode = { kind: "closing" };
     });
   }
@@ -150,18 +156,34 @@ export class Connection {
   }
 
   #addToBody(body: Body, chunks: Uint8Array[]): void {
+    const { bodies } = this.#options;
     for (const chunk of chunks) {
       body.bytes += chunk.length;
+      bodies.bytes += chunk.length;
       body.chunks.push(chunk);
     }
-    if (body.bytes > body.op.maxBytes)
-      this.#refuse(`the body is longer than ${body.op.maxBytes} bytes`);
-    else if (this.#socket.readableEnded) void this.#answerBody(body);
+    const isTooLong = body.bytes > body.op.maxBytes;
+    if (isTooLong || bodies.bytes > MAX_BODIES_BYTES) {
+      this.#release(body);
+      this.#refuse(
+        isTooLong
+          ? `the body is longer than ${body.op.maxBytes} bytes`
+          : "too many bodies at once, try again",
+      );
+    } else if (this.#socket.readableEnded) void this.#answerBody(body);
   }
 
-  async #answerBody({ op, header, chunks, bytes }: Body): Promise<void> {
+  #release(body: Body): void {
+    this.#options.bodies.bytes -= body.bytes;
+    body.bytes = 0;
+    body.chunks = [];
+  }
+
+  async #answerBody(body: Body): Promise<void> {
+    const whole = Buffer.concat(body.chunks, body.bytes);
+    this.#release(body);
     try {
-      await op.run(header, Buffer.concat(chunks, bytes));
+      await body.op.run(body.header, whole);
       this.#write(okLine('{"ok":true}'));
     } catch (error) {
       this.#fail(error);

@@ -17,6 +17,7 @@ export type ServerOptions = { route: Router; clock: Clock; log: Log; maxConnecti
 export class Server {
   readonly #options: ServerOptions;
   readonly #maxConnections: number;
+  readonly #bodies = { bytes: 0 };
   readonly #connections = new Set<Connection>();
   readonly #empty = new AbortController();
   #draining = false;
@@ -37,6 +38,7 @@ export class Server {
     const connection = new Connection(socket, {
       route,
       clock,
+      bodies: this.#bodies,
       onBug: (error) => log("error", `A request failed: ${describeBug(error)}`),
     });
     this.#connections.add(connection);

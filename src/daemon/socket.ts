@@ -188,9 +188,10 @@ const markOf = ({ dev, ino, ctimeNs }: fs.BigIntStats) => `${dev}:${ino}:${ctime
 
 function directoryOptions({ socketPath, uid, isDefault }: ClaimOptions): DirectoryOptions {
   const log = logPath(socketPath);
-  const ours = [socketPath, log, `${log}.1`, shimPath(socketPath)].map((file) =>
+  const files = [socketPath, log, `${log}.1`, shimPath(socketPath)].map((file) =>
     path.basename(file),
   );
+  const ours = [...files, "hook", "hook.cjs"];
   return { uid, isDefault, isOurs: (name) => ours.includes(name) };
 }
 

@@ -56,6 +56,7 @@ export class Sessions {
     const seenAt = Math.min(at, now);
     const isHint = signals.every((signal) => rankOf(signal) === "hint");
     const held = this.#rows.find(sessionId);
+    const heldBy = held?.owner;
     if (!held && this.#rows.ends.isOver(sessionId, seenAt, isHint)) return false;
     if (!held && now - seenAt >= SESSION_TTL_MS) return false;
     const session = held ?? this.#rows.add(sessionId, told.agent, seenAt, told.event, now);
@@ -79,7 +80,8 @@ export class Sessions {
       }
     }
     noteSeen(session, told.event, seenAt);
-    return this.#rows.touchOwned(session, now) || left;
+    const isSameOwner = session.owner === heldBy && !left;
+    return isSameOwner ? this.#rows.touchOwned(session, now) : this.#rows.touchAll(now) || left;
   }
 
   /**
@@ -104,7 +106,7 @@ export class Sessions {
     close(session, endedAt);
     settle(session, now);
     noteSeen(session, "session_end", endedAt);
-    return { ended: true, changed: this.#rows.touchOwned(session, now) };
+    return { ended: true, changed: this.#rows.touchAll(now) };
   }
 
   /** Takes in the record of a process that was just seen alive with the record's start token. */
@@ -126,7 +128,7 @@ export class Sessions {
     takeRecord(session, record, now);
     if (isNews) session.activeAt = Math.max(session.activeAt, at);
     noteSeen(session, event, at);
-    return this.#rows.touchOwned(session, now) || left;
+    return this.#rows.touchAll(now) || left;
   }
 
   /** A record no longer speaks; when its owner removed it, the session ends unless others hold it. */
