@@ -32,6 +32,7 @@ test("what npm packs is the built program alone, and installs and runs without a
   const items = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = items.filter((item) => fs.statSync(path.join(folder, item)).isFile()).sort();
   expect(files.filter((file) => !/^(dist\/[\w-]+\.c?js|docs\/.+\.md)$/.test(file))).toEqual([
+    "ARCHITECTURE.md",
     "CHANGELOG.md",
     "LICENSE",
     "README.md",

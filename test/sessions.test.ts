@@ -19,12 +19,13 @@ afterEach(() => {
 /** Starts a process and writes what Claude would write about it. */
 async function startAgent(
   fields: object = {},
+  profile = ".claude",
 ): Promise<{ pid: number; write: (fields: object) => void }> {
   const agent = spawn("sleep", ["600"]);
   agents.push(agent);
   await once(agent, "spawn");
   const pid = agent.pid ?? 0;
-  const folder = path.join(program.home, ".claude", "sessions");
+  const folder = path.join(program.home, profile, "sessions");
   const record = {
     pid,
     sessionId: S1,
@@ -90,6 +91,14 @@ test("B9: SDK runs are hidden by the table unless asked for, never by JSON", asy
   expect((await program.run("sessions", "list", "--all")).stdout).toContain("working");
   expect((await program.run("sessions", "list", "-o", "json")).stdout).toContain('"headless":true');
   expect((await program.run("daemon", "status")).stdout).toContain("0 session(s)");
+});
+
+test("C13: sessions of the usual profile and of the one in CLAUDE_CONFIG_DIR are both listed", async () => {
+  program.env.CLAUDE_CONFIG_DIR = path.join(program.home, "p2");
+  await startAgent();
+  await startAgent({ sessionId: S2 }, "p2");
+  await program.run("daemon", "start");
+  await program.sees((all) => all.length === 2);
 });
 
 test("B13: a folder that is removed keeps its repository's name", async () => {

@@ -83,6 +83,7 @@ export async function spawnDaemon(
     if (dead.signal.aborted || clock.now() >= deadline) {
       child.kill();
       for (const line of log.tail()) stderr.write(`${visible(line)}\n`);
+      log.discard();
       const how = dead.signal.aborted ? "it ended" : `no answer for ${START_PATIENCE_MS / 1000} s`;
       throw new ToolError("daemonStartFailed", `Cannot start the daemon: ${how}.`);
     }
@@ -92,11 +93,15 @@ export async function spawnDaemon(
   fs.closeSync(log.fd);
 }
 
-/** Opens the log for what the daemon writes past its own; `tail` reads what came since. */
-function openLog(file: string): { fd: number; tail: () => string[] } {
+/**
+ * Opens the log for what the daemon writes past its own; `tail` reads what came since. `discard`
+ * takes a log away again that was not there before: where no daemon can be, none is looked for.
+ */
+function openLog(file: string): { fd: number; tail: () => string[]; discard: () => void } {
   const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW } = fs.constants;
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const wasThere = fs.existsSync(file);
     const fd = fs.openSync(file, O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600);
     const { size } = fs.fstatSync(fd);
     const tail = () => {
@@ -104,7 +109,10 @@ function openLog(file: string): { fd: number; tail: () => string[] } {
       fs.readSync(fd, text, 0, text.length, size);
       return text.toString("utf8").trimEnd().split("\n").slice(-TAIL_LINES);
     };
-    return { fd, tail };
+    const discard = () => {
+      if (!wasThere) fs.rmSync(file, { force: true });
+    };
+    return { fd, tail, discard };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ToolError("daemonStartFailed", `Cannot write the daemon's log: ${reason}`, { cause });
