@@ -15,13 +15,10 @@ const MAX_UNREAD_BYTES = MAX_LINE_BYTES;
  */
 const LINGER_MS = 1000;
 
-/** Bodies of all connections together: several of the largest, far less than a machine has. */
-const MAX_BODIES_BYTES = 256 * 1024 * 1024;
-
 export type ConnectionOptions = {
   route: Router;
   /** What the bodies that are coming in hold, over all connections. */
-  bodies: { bytes: number };
+  bodies: { bytes: number; readonly max: number };
   clock: Clock;
   /** Told of each error that was not written for the client. */
   onBug: (error: unknown) => void;
@@ -163,7 +160,7 @@ export class Connection {
       body.chunks.push(chunk);
     }
     const isTooLong = body.bytes > body.op.maxBytes;
-    if (isTooLong || bodies.bytes > MAX_BODIES_BYTES) {
+    if (isTooLong || bodies.bytes > bodies.max) {
       this.#release(body);
       this.#refuse(
         isTooLong

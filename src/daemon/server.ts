@@ -11,19 +11,29 @@ import type { Router } from "./router.ts";
  */
 const MAX_CONNECTIONS = 1024;
 
-export type ServerOptions = { route: Router; clock: Clock; log: Log; maxConnections?: number };
+/** Bodies of all clients together: several of the largest, far less than a machine has. */
+const MAX_BODIES_BYTES = 256 * 1024 * 1024;
+
+export type ServerOptions = {
+  route: Router;
+  clock: Clock;
+  log: Log;
+  maxConnections?: number;
+  maxBodiesBytes?: number;
+};
 
 /** Serves every client that is accepted until it drains. */
 export class Server {
   readonly #options: ServerOptions;
   readonly #maxConnections: number;
-  readonly #bodies = { bytes: 0 };
+  readonly #bodies: { bytes: number; readonly max: number };
   readonly #connections = new Set<Connection>();
   readonly #empty = new AbortController();
   #draining = false;
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    this.#bodies = { bytes: 0, max: options.maxBodiesBytes ?? MAX_BODIES_BYTES };
     this.#maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
   }
 
