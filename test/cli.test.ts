@@ -3,8 +3,8 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { expect, onTestFinished, test } from "vitest";
-import { Program, root } from "./harness/program.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENCE_MS, Program, pidsWith, root } from "./harness/program.ts";
 
 /** Something at the socket that answers each op with this text. */
 async function aDaemonThatSays(program: Program, answers: Record<string, string>): Promise<void> {
@@ -176,6 +176,20 @@ test("a daemon's whole life: start, twice, status, restart, stop, twice", async 
   const log = await says("logs");
   expect(log).toBe(fs.readFileSync(path.join(path.dirname(at), "daemon.log"), "utf8"));
   expect(log.match(/ info Listening at /g)).toHaveLength(2);
+});
+
+test("a daemon that hangs is asked to stop, and stops when it can", async () => {
+  const program = new Program();
+  await program.run("daemon", "start");
+  const [pid = 0] = await pidsWith(`daemon run --socket ${program.socket}`);
+  process.kill(pid, "SIGSTOP");
+  const { exit, stderr } = await program.run("daemon", "stop");
+  process.kill(pid, "SIGCONT");
+  expect(exit).toBe(1);
+  expect(stderr).toContain("it was asked to, and is still there");
+  await vi.waitFor(async () => expect(await pidsWith(program.socket)).toEqual([]), {
+    timeout: PATIENCE_MS,
+  });
 });
 
 test("a daemon that cannot start tells why", async () => {

@@ -34,7 +34,7 @@ export async function presenceAt(socketPath: string): Promise<Presence> {
 /**
  * Stops the daemon behind a socket and waits until that is free; false when there is none.
  *
- * @throws ToolError `daemonUnreachable` when it does not answer, `daemonRunning` when it stays.
+ * @throws ToolError `daemonStays` when it does.
  */
 export async function stopDaemon(
   socketPath: string,
@@ -43,15 +43,16 @@ export async function stopDaemon(
   try {
     await request(socketPath, "daemon", "shutdown", null);
   } catch (error) {
-    if (error instanceof ToolError && isNobody(error)) return false;
-    throw error;
+    if (!(error instanceof ToolError)) throw error;
+    if (isNobody(error)) return false;
+    // One that is slow has been asked all the same, and stops when it comes to it.
   }
   const deadline = clock.now() + STOP_PATIENCE_MS;
   while ((await presenceAt(socketPath)) !== "nobody") {
     if (clock.now() >= deadline)
       throw new ToolError(
-        "daemonRunning",
-        `Cannot stop the daemon at ${socketPath}: somebody is still there after ${STOP_PATIENCE_MS / 1000} s`,
+        "daemonStays",
+        `Cannot stop the daemon at ${socketPath}: it was asked to, and is still there after ${STOP_PATIENCE_MS / 1000} s. It stops when it comes to it; if it hangs, end its process.`,
       );
     await wait(clock, LOOK_MS, new AbortController().signal);
   }

@@ -14,6 +14,7 @@ export const failures: Record<ErrorCode, { exit: number; hint?: string }> = {
   },
   daemonRefused: { exit: 1 },
   daemonRunning: { exit: 1, hint: "To replace it: omni-dev daemon restart" },
+  daemonStays: { exit: 1 },
   daemonStartFailed: { exit: 1 },
   brokenReply: {
     exit: 1,

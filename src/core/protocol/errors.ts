@@ -7,6 +7,7 @@ export type ErrorCode =
   | "daemonUnreachable"
   | "daemonRefused"
   | "daemonRunning"
+  | "daemonStays"
   | "daemonStartFailed"
   | "socketPathTooLong"
   | "socketPathUnsafe"

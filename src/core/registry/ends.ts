@@ -16,10 +16,6 @@ export class Ends {
     this.#ends.set(id, latest);
   }
 
-  forget(id: string): void {
-    this.#ends.delete(id);
-  }
-
   /** Whether the session is known to be over, as far as evidence from `at` tells. */
   isOver(id: string, at: EpochMs, isHint: boolean): boolean {
     const endedAt = this.#ends.get(id);

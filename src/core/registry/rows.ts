@@ -42,8 +42,9 @@ export class Rows {
   /** Lets go of what aged out: once gone, nothing but a new sighting brings a session back. */
   sweep(now: EpochMs): void {
     const current = this.current();
-    for (const session of this.#sessions.values()) {
-      if (!this.isGone(session, now, current)) continue;
+    // All are judged before any goes: one that goes must not hand its process to another.
+    const gone = [...this].filter((session) => this.isGone(session, now, current));
+    for (const session of gone) {
       this.#untold = this.drop(session, session.endedAt) || this.#untold;
     }
   }
@@ -66,7 +67,6 @@ export class Rows {
     }
     const session = newSession(id, agent, at, event);
     this.#sessions.set(id, session);
-    this.ends.forget(id);
     return session;
   }
 
