@@ -7,9 +7,8 @@ import * as wire from "../protocol/session.ts";
 import { visiblePart } from "./entry.ts";
 import { Sessions } from "./sessions.ts";
 
-// MODEL_RUNS=20000 npx vitest run src/core/registry/model.test.ts --testTimeout 0
-// The same stories every time, so that a failure is of the change at hand; MODEL_RUNS=5000 tells new
-// ones, and fast-check prints the seed of one that fails.
+// The same stories every time, so that a failure is of the change at hand. New ones, with the seed of
+// one that fails: MODEL_RUNS=5000 npx vitest run src/core/registry/model.test.ts --testTimeout 0
 const { MODEL_RUNS } = process.env;
 const runs = MODEL_RUNS ? { numRuns: Number(MODEL_RUNS) } : { numRuns: 300, seed: 20_261_129 };
 const START = Date.UTC(2026, 0, 1);
