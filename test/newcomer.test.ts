@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { parse } from "jsonc-parser";
 import { expect, test, vi } from "vitest";
 import { PATIENCE_MS, Program, pidsWith, root } from "./harness/program.ts";
 import { Terminal } from "./harness/pty.ts";
@@ -49,6 +50,34 @@ test("what npm packs is the built program alone, and installs and runs without a
   expect(await pidsWith(`${folder}/dist/omni-dev.js daemon run`)).toHaveLength(1);
   expect(await installed("sessions", "list", "-o", "json")).toBe('{"sessions":[]}\n');
   expect(await installed("daemon", "stop")).toBe("The daemon has stopped.\n");
+});
+
+test("a second version in another place changes no settings, and the hooks go on working", async () => {
+  const program = aNewcomer();
+  const settings = path.join(program.home, "settings.json");
+  const bytes = () => fs.readFileSync(settings, "utf8");
+  const install = async (name: string) => {
+    const folder = path.join(program.home, name);
+    fs.cpSync(path.join(root, "dist"), folder, { recursive: true });
+    const bin = path.join(folder, "bin.cjs");
+    const hooks = ["sessions", "install-hooks", "--settings", settings];
+    const { exit } = await program.spawn([process.execPath, bin, ...hooks]).ended();
+    expect(exit).toBe(0);
+    return folder;
+  };
+  fs.writeFileSync(settings, '{\n\t"theme": "dark", // mine\n}\n');
+  const first = await install("first");
+  const before = bytes();
+  const { hooks } = parse(before);
+  await install("second");
+  expect(bytes()).toBe(before);
+
+  fs.rmSync(first, { recursive: true });
+  await program.run("daemon", "start");
+  const shell = program.spawn(["/bin/sh", "-c", hooks.Stop[0].hooks[0].command]);
+  shell.child.stdin.end('{"session_id":"s1","hook_event_name":"Stop","cwd":"/w/app"}');
+  expect(await shell.ended()).toEqual({ exit: 0, stdout: "", stderr: "" });
+  expect(await program.list()).toMatchObject([{ session_id: "s1", state: "idle" }]);
 });
 
 /** Types `npm start` into a shell, and has a session appear. */
