@@ -21,7 +21,7 @@ function aHost(fields: Partial<Host> = {}): Host {
     home: "/home/u",
     uid: 1000,
     tmpDir: "/tmp",
-    cwd: "/work",
+    cwd: "/place",
     ...fields,
   };
 }
@@ -56,7 +56,7 @@ test("the socket is the flag's, then the environment's, then the default", () =>
     resolveSocket({ flag: byDefault, host }),
   ]).toEqual([
     { path: "/f/d.sock", given: true, isDefault: false },
-    { path: "/work/e/d.sock", given: true, isDefault: false },
+    { path: "/place/e/d.sock", given: true, isDefault: false },
     { path: byDefault, given: false, isDefault: true },
     { path: byDefault, given: true, isDefault: true },
   ]);
@@ -111,7 +111,7 @@ test("Claude's files are looked for in the profile that is set and in the usual 
     ["/p", "/home/u/.claude"],
     ["/home/u/.claude"],
     ["/home/u/.claude"],
-    ["/work/p", "/home/u/.claude"],
+    ["/place/p", "/home/u/.claude"],
   ]);
   const env = { CLAUDE_CONFIG_DIR: "/p" };
   expect(claudeProjectsDirs(aHost({ env }))).toEqual(["/p/projects", "/home/u/.claude/projects"]);
