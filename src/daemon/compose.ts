@@ -1,9 +1,17 @@
 import { type Clock, systemClock, wait } from "../platform/clock.ts";
-import { claudeConfigDirs, claudeProjectsDirs, currentHost, type Host } from "../platform/paths.ts";
+import { systemFileLocks } from "../platform/file-locks.ts";
+import {
+  claudeConfigDirs,
+  claudeProjectsDirs,
+  codexDirs,
+  currentHost,
+  type Host,
+} from "../platform/paths.ts";
 import { systemProcessTable } from "../platform/process-table.ts";
 import { type RunningDaemon, startDaemon } from "./daemon.ts";
 import { claudeRecords } from "./feeds/claude-records.ts";
 import { claudeTranscripts } from "./feeds/claude-transcripts.ts";
+import { codexThreads } from "./feeds/codex-threads.ts";
 import type { Log } from "./log.ts";
 import { type SessionsService, startSessions } from "./services/sessions.ts";
 import { resampleMs } from "./topic.ts";
@@ -33,6 +41,7 @@ export async function runDaemon(options: RunOptions): Promise<RunningDaemon> {
   const feeds = [
     claudeRecords({ configDirs: claudeConfigDirs(host), projectsDirs, table }),
     claudeTranscripts({ projectsDirs }),
+    codexThreads({ homes: codexDirs(host), locks: systemFileLocks(host.platform), table }),
   ];
   let sessions: SessionsService | undefined;
   const daemon = await startDaemon({

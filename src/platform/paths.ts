@@ -120,6 +120,11 @@ export function claudeProjectsDirs(host: Host): string[] {
 /** Codex's own directory. */
 export const codexDir = (host: Host): string => agentDir(host, "CODEX_HOME", ".codex");
 
+/** Every directory in which Codex may keep its files, for the same reason as Claude Code's. */
+export const codexDirs = (host: Host): string[] => [
+  ...new Set([codexDir(host), path.join(host.home, ".codex")]),
+];
+
 /** pi's own directory. */
 export const piDir = (host: Host): string => agentDir(host, "PI_CODING_AGENT_DIR", ".pi/agent");
 

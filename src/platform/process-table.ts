@@ -17,6 +17,15 @@ export interface ProcessTable {
   /** The parent of a process and its name, as far as they can be had. */
   parentOf(pid: number): Promise<{ parent: number; name: string } | undefined>;
 
+  /**
+   * The words of a process's command line, its program first, as far as they can be had. Where the
+   * system joins them with spaces, a word with spaces in it comes as several.
+   */
+  argsOf(pid: number): Promise<string[] | undefined>;
+
+  /** The working directory of a process, where the system tells. */
+  cwdOf(pid: number): string | undefined;
+
   /** When a process with this token started, where a token tells: epoch milliseconds. */
   startedAt?(token: string): number | undefined;
 
@@ -49,6 +58,22 @@ function linuxTable(): ProcessTable {
         return parseParent(readFileSync(`/proc/${pid}/stat`, "latin1"));
       } catch {
         return undefined; // gone, or hidden
+      }
+    },
+    argsOf: async (pid) => {
+      try {
+        const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+        return args.length > 0 ? args : undefined; // a zombie has none
+      } catch {
+        return undefined; // gone, or hidden
+      }
+    },
+    cwdOf: (pid) => {
+      try {
+        const cwd = readlinkSync(`/proc/${pid}/cwd`);
+        return cwd.endsWith(" (deleted)") ? undefined : cwd;
+      } catch {
+        return undefined; // gone, or somebody else's
       }
     },
   };
@@ -111,6 +136,12 @@ function psTable(): ProcessTable {
     startedAt: (token) => {
       const at = Date.parse(`${token} UTC`);
       return Number.isNaN(at) ? undefined : at;
+    },
+    cwdOf: () => undefined,
+    argsOf: async (pid) => {
+      const [line = ""] = (await ps(["-o", "args=", "-p", String(pid)])).stdout.split("\n");
+      const args = line.trim().split(/\s+/);
+      return args[0] === "" ? undefined : args;
     },
     parentOf: async (pid) => {
       const [line = ""] = (await ps(["-o", "ppid=,comm=", "-p", String(pid)])).stdout.split("\n");

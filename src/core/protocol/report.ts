@@ -42,6 +42,21 @@ export type AgentEvent = {
   headless?: boolean;
 };
 
+/** A process has a session open, as the lock tells that it holds for it. It says nothing of the state. */
+export type SessionLock = {
+  sessionId: string;
+  agent: string;
+  /** Since when it is held, as far as that is known. */
+  at: EpochMs;
+  /** The process that holds it, where it is in one session at a time. */
+  pid?: number;
+  /** The process that holds it serves many sessions and outlives them. */
+  isShared: boolean;
+  startedAt?: EpochMs;
+  fields: Pick<Sighting, "cwd" | "transcript_path">;
+  headless: boolean;
+};
+
 /** What the feeds tell the daemon. */
 export type Report =
   | { kind: "sighting"; sighting: Sighting; at?: EpochMs }
@@ -55,7 +70,10 @@ export type Report =
    */
   | { kind: "record_gone"; pid: number; how: "removed" | "lost" }
   /** A record was left behind by a process that is gone: what it names is over unless others know better. */
-  | { kind: "record_stale"; sessionId: string; pid: number; at: EpochMs };
+  | { kind: "record_stale"; sessionId: string; pid: number; at: EpochMs }
+  | { kind: "lock"; lock: SessionLock }
+  /** A lock that was held is free, or its file is gone: the session is over. */
+  | { kind: "lock_freed"; sessionId: string };
 
 /** How one feed fares, for `status`: `problem` is in words when something could not be read. */
 export type FeedHealth = { feed: string; problem?: string };

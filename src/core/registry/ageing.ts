@@ -2,7 +2,7 @@ import type { EpochMs } from "../protocol/time.ts";
 import { isStreamAlive, newestRecord, patienceEnd, STREAM_ALIVE_MS } from "./evidence.ts";
 import { applyStatement, type Facts } from "./facts.ts";
 import { revive } from "./intake.ts";
-import { dropAt } from "./liveness.ts";
+import { dropAt, isOpen } from "./liveness.ts";
 import type { Session, Statement } from "./session.ts";
 
 /** Puts away what time has overtaken: growth that was not renewed, a stream that fell silent. */
@@ -13,7 +13,7 @@ export function settle(session: Session, now: EpochMs): void {
     delete session.growth;
   }
   if (stream && !isStreamAlive(stream, now)) delete session.stream;
-  if (session.endedAt === undefined || now < dropAt(session) || session.records.size === 0) return;
+  if (session.endedAt === undefined || now < dropAt(session) || !isOpen(session)) return;
   // It was said to have ended, yet its process runs on and still names it: it has not.
   const record = newestRecord(session);
   revive(session, session.endedAt);
@@ -52,6 +52,7 @@ export function rewind(session: Session, now: EpochMs): void {
     const at = clamp(session.growth.at);
     session.growth = { at, until: at + lasted };
   }
+  if (session.lock) session.lock = { ...session.lock, at: clamp(session.lock.at) };
   if (session.stream) session.stream = rewindStatement(session.stream, clamp);
   for (const [pid, record] of session.records)
     session.records.set(pid, rewindStatement(record, clamp));

@@ -1,5 +1,5 @@
 import { MAX_REPLACED_PIDS } from "../protocol/limits.ts";
-import type { ProcessRecord } from "../protocol/report.ts";
+import type { ProcessRecord, SessionLock } from "../protocol/report.ts";
 import type { Sighting } from "../protocol/session.ts";
 import type { Signal } from "../protocol/signal.ts";
 import type { EpochMs } from "../protocol/time.ts";
@@ -62,6 +62,31 @@ export function takeOver(session: Session, pid: number | undefined): void {
     session.replaced = [...session.replaced, session.owner].slice(-MAX_REPLACED_PIDS);
   }
   session.owner = pid;
+}
+
+/**
+ * Takes in that a process has the session open. Returns whether that is news, and not only that it
+ * still has.
+ */
+export function takeLock(session: Session, lock: SessionLock, now: EpochMs): boolean {
+  const { at, pid, isShared, fields } = lock;
+  const isNews = session.lock?.at !== at;
+  fill(session, fields, at);
+  if (fields.transcript_path !== undefined) session.prompted = true;
+  if (lock.headless) session.headless = true;
+  if (isShared) disown(session);
+  else takeOver(session, pid);
+  session.lock = { at, isShared, ...(pid === undefined ? {} : { pid }) };
+  if (isNews) session.activeAt = Math.max(session.activeAt, at);
+  session.lastSeen = Math.max(session.lastSeen, now);
+  return isNews;
+}
+
+/** The session is run by a process that is nobody's in particular. */
+function disown(session: Session): void {
+  if (session.owner === undefined) return;
+  session.replaced = [...session.replaced, session.owner].slice(-MAX_REPLACED_PIDS);
+  delete session.owner;
 }
 
 /** The owner is gone: the session passes to another process that holds it, where one is known. */

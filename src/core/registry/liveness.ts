@@ -89,6 +89,10 @@ function mostActive(sessions: Iterable<Session>): Map<number, Session> {
   return current;
 }
 
+/** Whether a process is known to have the session open, whatever was said of its end. */
+export const isOpen = ({ records, lock }: Session): boolean =>
+  records.size > 0 || lock !== undefined;
+
 /** Whether something alive vouches for the session, so that silence does not age it out. */
 export function isHeld(
   session: Session,
@@ -100,14 +104,15 @@ export function isHeld(
   for (const record of session.records.values()) {
     if (session.prompted || record.interactive) return true;
   }
+  if (session.lock) return true;
   const { owner } = session;
   if (owner === undefined || !session.prompted) return false;
   return processes.isConfirmed(owner) && current().get(owner) === session;
 }
 
 /**
- * Who but `pid` still runs the session: a process whose record names it, one that was seen alive, or
- * a live stream, which may not tell its process.
+ * Who but `pid` still runs the session: a process whose record names it, or that holds its lock; one
+ * that was seen alive; or a live stream, which may not tell its process.
  */
 export function otherHolder(
   session: Session,
@@ -119,6 +124,8 @@ export function otherHolder(
   const isOther = (other: number | undefined) => other !== undefined && other !== pid;
   const recorded = [...session.records.keys()].find(isOther);
   if (recorded !== undefined) return { pid: recorded };
+  if (session.lock?.isShared) return {};
+  if (isOther(session.lock?.pid)) return session.lock;
   const known = [...replaced, ...(owner === undefined ? [] : [owner])];
   const alive = known.findLast((other) => isOther(other) && processes.isConfirmed(other));
   if (alive !== undefined) return { pid: alive };

@@ -9,6 +9,7 @@ import {
   currentSessions,
   dropAt,
   isHeld,
+  isOpen,
   longestSilent,
   Processes,
 } from "./liveness.ts";
@@ -82,7 +83,7 @@ export class Rows {
   }
 
   isGone(session: Session, now: EpochMs, current: CurrentSessions): boolean {
-    if (session.endedAt !== undefined) return now >= dropAt(session) && session.records.size === 0;
+    if (session.endedAt !== undefined) return now >= dropAt(session) && !isOpen(session);
     if (isHeld(session, now, this.processes, current)) return false;
     return this.processes.ageingNow(now) >= dropAt(session);
   }

@@ -43,6 +43,8 @@ export type Session = {
   stream?: Statement;
   /** Process records that name this session, by pid: two processes can hold one id. */
   readonly records: Map<number, Statement>;
+  /** A process has it open; see `SessionLock`. */
+  lock?: { at: EpochMs; pid?: number; isShared: boolean };
   endedAt?: EpochMs;
 
   /** The process that runs it. */

@@ -1,15 +1,16 @@
 import { SESSION_TTL_MS } from "../protocol/limits.ts";
-import type { AgentEvent, ProcessRecord } from "../protocol/report.ts";
+import type { AgentEvent, ProcessRecord, SessionLock } from "../protocol/report.ts";
 import type { Ending, Entry, LastEvent, Sighting, WindowReport } from "../protocol/session.ts";
 import type { EpochMs } from "../protocol/time.ts";
 import { settle, turningPoints } from "./ageing.ts";
 import { compareEntries, entryOf } from "./entry.ts";
+import { Holders } from "./holders.ts";
 import {
   close,
   fill,
   fillRecord,
-  passOn,
   revive,
+  takeLock,
   takeOver,
   takeRecord,
   takeSignal,
@@ -30,8 +31,7 @@ import { lowestAbove, Windows } from "./windows.ts";
 export class Sessions {
   readonly #windows = new Windows();
   readonly #rows = new Rows((session, now) => this.#entryOf(session, now));
-  /** What the process of each pid says of itself, also while no row shows it. */
-  readonly #records = new Map<number, ProcessRecord>();
+  readonly #holders = new Holders(this.#rows);
   #latest: EpochMs = 0;
 
   /**
@@ -60,7 +60,7 @@ export class Sessions {
     if (!held && this.#rows.ends.isOver(sessionId, seenAt, isHint)) return false;
     if (!held && now - seenAt >= SESSION_TTL_MS) return false;
     const session = held ?? this.#rows.add(sessionId, told.agent, seenAt, told.event, now);
-    if (!held) this.#recall(session, now);
+    if (!held) this.#holders.recall(session, now);
 
     const isStraggler =
       pid !== undefined && session.replaced.includes(pid) && !this.#rows.processes.isConfirmed(pid);
@@ -76,7 +76,7 @@ export class Sessions {
         const isEnd = signal.kind === "stated" && signal.state === "ended";
         if (isEnd && seenAt >= session.facts.at) close(session, seenAt);
         if (signal.kind === "started" && signal.replaces)
-          left = this.#replace(session, now) || left;
+          left = this.#holders.replace(session, now) || left;
       }
     }
     noteSeen(session, told.event, seenAt);
@@ -114,13 +114,13 @@ export class Sessions {
     this.#tick(now);
     const at = Math.min(record.statusAt, now);
     this.#rows.processes.confirm(record.pid, record.startToken);
-    const left = this.#leave(record, at, now);
+    const left = this.#holders.leave(record, at, now);
     const event = { process_record: record.word };
     const startedAt = Math.min(record.startedAt, now);
     const held = this.#rows.find(record.sessionId);
     const session = held ?? this.#rows.add(record.sessionId, record.agent, startedAt, event, now);
-    if (!held) this.#recall(session, now);
-    this.#records.set(record.pid, record);
+    if (!held) this.#holders.recall(session, now);
+    this.#holders.records.set(record.pid, record);
     if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
     const isNews = session.records.get(record.pid)?.at !== at;
     fillRecord(session, record, now);
@@ -134,7 +134,7 @@ export class Sessions {
   /** A record no longer speaks; when its owner removed it, the session ends unless others hold it. */
   recordGone(pid: number, how: "removed" | "lost", now: EpochMs): boolean {
     this.#tick(now);
-    this.#records.delete(pid);
+    this.#holders.records.delete(pid);
     let changed = false;
     for (const session of this.#rows) {
       if (!session.records.delete(pid)) continue;
@@ -164,21 +164,57 @@ export class Sessions {
     return session.endedAt === undefined && this.#rows.drop(session, now);
   }
 
+  /** Takes in that a process has a session open, or still has it. */
+  lock(told: SessionLock, now: EpochMs): boolean {
+    this.#tick(now);
+    const lock = { ...told, at: Math.min(told.at, now) };
+    const { sessionId, agent, at, pid } = lock;
+    const held = this.#rows.find(sessionId);
+    if (!held && (this.#rows.ends.isOver(sessionId, at, false) || this.#holders.hasMoved(pid, at)))
+      return false;
+    const startedAt = Math.min(lock.startedAt ?? at, now);
+    const session =
+      held ?? this.#rows.add(sessionId, agent, startedAt, "transcript_discovered", now);
+    if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
+    const isNews = takeLock(session, lock, now);
+    const left = isNews && this.#holders.replace(session, now, at);
+    return this.#rows.touchAll(now) || left;
+  }
+
+  /** A session's lock is free: it is over, unless something else alive holds it. */
+  lockFreed(sessionId: string, now: EpochMs): boolean {
+    this.#tick(now);
+    const session = this.#rows.find(sessionId);
+    if (!session?.lock) return false;
+    const { pid = session.owner } = session.lock;
+    delete session.lock;
+    const isOver =
+      session.endedAt === undefined && !otherHolder(session, pid, now, this.#rows.processes);
+    if (isOver) {
+      close(session, now);
+      noteSeen(session, "session_end", now);
+    }
+    return this.#rows.touchAll(now);
+  }
+
   /** Takes in one look at the process table; a pid that could not be checked is not in it. */
   look(checks: ReadonlyMap<number, PidCheck>, now: EpochMs): boolean {
     this.#tick(now);
     const dead = this.#rows.processes.look(checks, now);
     // What the dead said counts for nobody, before it is asked who else holds a session.
-    for (const pid of dead) this.#silence(pid);
-    let changed = this.#readmit(now);
-    for (const pid of dead) changed = this.#bury(pid, now) || changed;
+    for (const pid of dead) this.#holders.silence(pid);
+    let changed = false;
+    for (const record of this.#holders.missing(now)) {
+      if (!this.#rows.isFull()) changed = this.record(record, now) || changed;
+    }
+    for (const pid of dead) changed = this.#holders.bury(pid, now) || changed;
     this.#rows.processes.keepOnly(new Set(this.pids()));
     return this.advance(now) || changed;
   }
 
   /** The pids whose processes matter: owners, and those that still may hold a session too. */
   pids(): number[] {
-    const pids = new Set<number>(this.#records.keys());
+    const pids = new Set<number>(this.#holders.records.keys());
     for (const session of this.#rows) {
       if (session.endedAt !== undefined) continue;
       if (session.owner !== undefined) pids.add(session.owner);
@@ -254,84 +290,6 @@ export class Sessions {
     }
     const window = this.#windows.nextDeadline(latest);
     return lowestAbove(window === undefined ? times : [...times, window], latest);
-  }
-
-  /**
-   * A record says which session its process is in: the ones it was in before go at once, unless
-   * others hold them or something newer than the record tells of them.
-   */
-  #leave(record: ProcessRecord, at: EpochMs, now: EpochMs): boolean {
-    const { pid, sessionId } = record;
-    let changed = false;
-    for (const session of [...this.#rows]) {
-      if (session.id === sessionId) continue;
-      const wasRecorded = session.records.delete(pid);
-      if (session.activeAt < at) session.replaced = session.replaced.filter((old) => old !== pid);
-      if (!wasRecorded && (session.owner !== pid || session.activeAt >= at)) continue;
-      changed = this.#passOn(session, pid, now) || changed;
-    }
-    return changed;
-  }
-
-  /** The process left its other sessions for this one. */
-  #replace(by: Session, now: EpochMs): boolean {
-    let changed = false;
-    for (const session of [...this.#rows]) {
-      if (session === by || session.owner !== by.owner || by.owner === undefined) continue;
-      if (otherHolder(session, by.owner, now, this.#rows.processes)) continue;
-      changed = this.#rows.drop(session, now) || changed;
-    }
-    return changed;
-  }
-
-  /** Sessions that had to go for want of room, and whose processes live, come back when there is some. */
-  #readmit(now: EpochMs): boolean {
-    let changed = false;
-    for (const record of this.#records.values()) {
-      if (this.#rows.isFull()) break;
-      const at = Math.min(record.statusAt, now);
-      const wasSpokenTo = record.word !== "idle" || record.transcriptPath !== undefined;
-      const isKept = record.interactive || wasSpokenTo;
-      const isMissing = !this.#rows.find(record.sessionId) && isKept;
-      if (isMissing && !this.#rows.ends.isOver(record.sessionId, at, false)) {
-        changed = this.record(record, now) || changed;
-      }
-    }
-    return changed;
-  }
-
-  #silence(pid: number): void {
-    this.#records.delete(pid);
-    for (const session of this.#rows) {
-      session.records.delete(pid);
-      if (session.stream?.pid === pid) delete session.stream;
-    }
-  }
-
-  /** The process died: what it ran is over and goes at once, unless others hold it. */
-  #bury(pid: number, now: EpochMs): boolean {
-    let changed = false;
-    for (const session of [...this.#rows]) changed = this.#passOn(session, pid, now) || changed;
-    return changed;
-  }
-
-  /** A session is back: the records that name it were told before, and may not move for long. */
-  #recall(session: Session, now: EpochMs): void {
-    for (const record of this.#records.values()) {
-      if (record.sessionId !== session.id) continue;
-      fillRecord(session, record, now);
-      takeOver(session, record.pid);
-      takeRecord(session, record, now);
-    }
-  }
-
-  /** Its process left a session: who else holds it keeps it, else it goes at once. */
-  #passOn(session: Session, pid: number, now: EpochMs): boolean {
-    if (session.owner !== pid) return this.#rows.touch(session, now);
-    const holder = otherHolder(session, pid, now, this.#rows.processes);
-    if (!holder && session.endedAt === undefined) return this.#rows.drop(session, now);
-    passOn(session, pid, holder?.pid);
-    return this.#rows.touch(session, now);
   }
 
   #entryOf(session: Session, now: EpochMs): Entry {

@@ -12,7 +12,18 @@ const table: ProcessTable = {
       [70, { parent: 60, name: "dash" }],
       [60, { parent: 50, name: "sh" }],
       [50, { parent: 1, name: "claude" }],
+      [90, { parent: 1, name: "codex" }],
+      [91, { parent: 1, name: "codex" }],
+      [92, { parent: 1, name: "codex" }],
+      [93, { parent: 1, name: "codex" }],
     ]).get(pid),
+  argsOf: async (pid) =>
+    new Map([
+      [90, ["/usr/bin/codex", "--no-daemon"]],
+      [91, ["/usr/bin/codex", "app-server", "--listen", "unix://", "--managed-daemon"]],
+      [92, ["/usr/bin/codex", "exec", "--json", "go"]],
+    ]).get(pid),
+  cwdOf: () => undefined,
 };
 
 async function run(header: object, body: unknown): Promise<Report[]> {
@@ -90,4 +101,26 @@ test("nothing of a conversation gets through", async () => {
     last_assistant_message: canary,
   };
   expect(JSON.stringify(await run({ agent: "claude" }, payload))).not.toContain(canary);
+});
+
+test("a hook of Codex's tells the terminal that it came from, unless a server runs many of them", async () => {
+  const start = { session_id: S1, hook_event_name: "Stop", cwd: "/w/app" };
+  const ownerFrom = async (ppid: number) => {
+    const [report] = await run({ agent: "codex", ppid }, start);
+    if (report?.kind !== "event") return "no event";
+    const { agent, pid, headless } = report.event;
+    return { agent, pid, headless };
+  };
+  expect(await ownerFrom(90)).toEqual({ agent: "codex", pid: 90, headless: false });
+  expect(await ownerFrom(91)).toEqual({ agent: "codex", pid: undefined, headless: false });
+  expect(await ownerFrom(92)).toEqual({ agent: "codex", pid: 92, headless: true });
+  // Nothing is known of its command line: it could be a server.
+  expect(await ownerFrom(93)).toEqual({ agent: "codex", pid: undefined, headless: false });
+});
+
+test("a server's end of a session names no process", async () => {
+  const end = { session_id: S1, hook_event_name: "SessionEnd", reason: "other" };
+  expect(await run({ agent: "codex", ppid: 91 }, end)).toEqual([
+    { kind: "end", ending: { session_id: S1, reason: "other" } },
+  ]);
 });

@@ -1,5 +1,7 @@
 import { readHook } from "../../core/agents/claude/hooks.ts";
 import { isHeadlessEntrypoint } from "../../core/agents/claude/record.ts";
+import { readCodexHook } from "../../core/agents/codex/hooks.ts";
+import { codexProcess } from "../../core/agents/codex/process.ts";
 import type { Report } from "../../core/protocol/report.ts";
 import type { HookHeader } from "../../core/protocol/session.ts";
 import { nearestProgram, type ProcessTable } from "../../platform/process-table.ts";
@@ -25,13 +27,13 @@ export function hookOp({ table, report }: HookOpOptions): RawOp {
     maxBytes: MAX_PAYLOAD_BYTES,
     async run(checked, body) {
       const header = checked as HookHeader;
-      const read = readHook(parse(body), header.agent);
+      const payload = parse(body);
+      const isCodex = header.agent === "codex";
+      const read = isCodex ? readCodexHook(payload) : readHook(payload, header.agent);
       if (!read) return;
       const agent = read.kind === "event" ? read.event.agent : read.agent;
-      const pid = await pidOf(agent, header, table);
-      const owner = pid === undefined ? {} : { pid };
+      const { headless, ...owner } = await (isCodex ? codexOwner : ownerOf)(agent, header, table);
       if (read.kind === "event") {
-        const headless = agent === "claude" && isHeadlessEntrypoint(header.env?.[ENTRYPOINT] ?? "");
         report({ kind: "event", event: { ...read.event, ...owner, headless } });
         return;
       }
@@ -46,14 +48,25 @@ export function hookOp({ table, report }: HookOpOptions): RawOp {
   };
 }
 
+/** What the header tells of the process behind a hook: nothing when it is not certain whose it is. */
+type Owner = { pid?: number; headless: boolean };
+
 /** Another agent that was started inside a Claude session inherits what Claude says of itself. */
-async function pidOf(
-  agent: string,
-  header: HookHeader,
-  table: ProcessTable,
-): Promise<number | undefined> {
-  if (agent === "claude" && header.pid !== undefined) return header.pid;
-  return header.ppid === undefined ? undefined : nearestProgram(table, header.ppid);
+async function ownerOf(agent: string, header: HookHeader, table: ProcessTable): Promise<Owner> {
+  const isClaude = agent === "claude";
+  const headless = isClaude && isHeadlessEntrypoint(header.env?.[ENTRYPOINT] ?? "");
+  if (isClaude && header.pid !== undefined) return { pid: header.pid, headless };
+  const pid = header.ppid === undefined ? undefined : await nearestProgram(table, header.ppid);
+  return { ...(pid === undefined ? {} : { pid }), headless };
+}
+
+/** A server of Codex's runs the hooks of many sessions, and says nothing about one of them. */
+async function codexOwner(_: string, header: HookHeader, table: ProcessTable): Promise<Owner> {
+  const pid = header.ppid === undefined ? undefined : await nearestProgram(table, header.ppid);
+  const args = pid === undefined ? undefined : await table.argsOf(pid);
+  if (pid === undefined || args === undefined) return { headless: false };
+  const kind = codexProcess(args);
+  return { ...(kind === "server" ? {} : { pid }), headless: kind === "exec" };
 }
 
 function parse(body: Buffer): unknown {
