@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = path.resolve(import.meta.dirname, "..");
 const dist = path.join(root, "dist");
+const piExtension = "extensions/pi/omni-dev-sessions.ts";
 const SOURCES_HASH = ".sources";
 
 /** What is run by its name: all else is loaded by it. */
@@ -118,6 +119,8 @@ export async function build() {
       mode: programs.includes(path.basename(file)) ? 0o755 : 0o644,
     })),
     { name: "bin.cjs", contents: readFileSync(path.join(root, "src/bin/bin.cjs")), mode: 0o755 },
+    // As it is: the installer fills in the socket, and people read it where it is installed.
+    { name: "pi-extension.ts", contents: readFileSync(path.join(root, piExtension)), mode: 0o644 },
     { name: "THIRD-PARTY-LICENSES", contents: licencesOf(commands.metafile), mode: 0o644 },
     { name: SOURCES_HASH, contents: hash, mode: 0o644 },
   ]);
@@ -189,7 +192,8 @@ function licencesOf({ inputs }) {
 
 function hashOfSources() {
   const hash = createHash("sha256");
-  const files = ["package.json", "package-lock.json", "scripts/build.mjs", ...filesIn("src")];
+  const others = ["package.json", "package-lock.json", "scripts/build.mjs", piExtension];
+  const files = [...others, ...filesIn("src")];
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
   return hash.digest("hex");
 }

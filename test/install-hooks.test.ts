@@ -3,7 +3,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { claudeSettingsPath, installHooks, uninstallHooks } from "../src/install/install-hooks.ts";
+import { claudeSettingsPath } from "../src/install/claude.ts";
+import { installHooks, uninstallHooks } from "../src/install/install-hooks.ts";
 import { currentHost, type Host } from "../src/platform/paths.ts";
 
 let home: string;
@@ -39,6 +40,7 @@ const install = ({ host = hostWith(), ...more }: Options = {}) =>
     host,
     socketPath: path.join(home, "daemon.sock"),
     node: { path: process.execPath, sink },
+    piExtension: "",
     ...more,
   });
 const uninstall = (options: Options = {}) => uninstallHooks({ host: hostWith(), ...options });
@@ -65,6 +67,10 @@ test("installs the launcher and one entry an event, and tells so", async () => {
     events: expect.any(Array),
     deadPaths: [],
     warnings: [],
+    notes: [
+      expect.stringContaining("Codex was not found"),
+      expect.stringContaining("pi was not found"),
+    ],
   });
   expect(report.files.at(-1)?.added).toEqual(report.events);
   expect(report.events).toHaveLength(17);

@@ -94,8 +94,18 @@ async function parse(args: readonly string[], world: World): Promise<number> {
 
   sessions
     .command("install-hooks")
-    .description("let Claude Code tell of every event at once; its other settings stay as they are")
-    .option("--settings <path>", "the settings file, instead of Claude's own")
+    .description(
+      "let Claude Code, Codex and pi tell of every event at once; all else in their files stays as it is",
+    )
+    .option("--settings <path>", "Claude's settings file, instead of its own")
+    .option(
+      "--codex-home <dir>",
+      "Codex's folder, instead of its own; also where no Codex is found",
+    )
+    .option(
+      "--pi-agent-dir <dir>",
+      "pi's agent folder, instead of its own; also where no pi is found",
+    )
     .option("--dry-run", "only say what would change")
     .addOption(socket())
     .addHelpText("after", examples("sessions install-hooks", "sessions install-hooks --dry-run"))
@@ -104,7 +114,9 @@ async function parse(args: readonly string[], world: World): Promise<number> {
   sessions
     .command("uninstall-hooks")
     .description("take the hooks out again; everything else stays as it is")
-    .option("--settings <path>", "the settings file, instead of Claude's own")
+    .option("--settings <path>", "Claude's settings file, instead of its own")
+    .option("--codex-home <dir>", "Codex's folder, instead of its own")
+    .option("--pi-agent-dir <dir>", "pi's agent folder, instead of its own")
     .option("--dry-run", "only say what would change")
     .addHelpText("after", examples("sessions uninstall-hooks"))
     .action(run(async () => (await import("./commands/uninstall-hooks.ts")).uninstallHooks));

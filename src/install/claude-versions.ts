@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import type { Host } from "../platform/paths.ts";
+import { isProgram, onPath } from "./programs.ts";
 import { runBriefly } from "./run-briefly.ts";
 
 /** One Claude Code on this machine. */
@@ -92,14 +93,11 @@ const ownPlaces = [".claude/local/claude", ".local/bin/claude"];
  * Programs are asked for their version, extensions have it in their manifest.
  */
 export async function findClaudes(host: Host): Promise<FoundClaude[]> {
-  const onPath = (host.env.PATH ?? "")
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, "claude"));
+  const places = ownPlaces.map((place) => path.join(host.home, place));
   const programs = new Map<string, string>();
-  for (const file of [...onPath, ...ownPlaces.map((place) => path.join(host.home, place))]) {
-    const real = executableAt(file);
-    if (real && !programs.has(real)) programs.set(real, file);
+  for (const file of [...onPath("claude", host), ...places].filter(isProgram)) {
+    const real = fs.realpathSync(file);
+    if (!programs.has(real)) programs.set(real, file);
   }
   const asked = [...programs].map(async ([real, file]) =>
     found(file, (await askVersion(file, host)) ?? versionIn(real)),
@@ -109,16 +107,6 @@ export async function findClaudes(host: Host): Promise<FoundClaude[]> {
 
 const found = (file: string, version: string | undefined): FoundClaude =>
   version ? { path: file, version } : { path: file };
-
-function executableAt(file: string): string | undefined {
-  try {
-    const real = fs.realpathSync(file);
-    fs.accessSync(real, fs.constants.X_OK);
-    return fs.statSync(real).isFile() ? real : undefined;
-  } catch {
-    return undefined; // not there, or not for us
-  }
-}
 
 /** A healthy Claude answers within a second; a cold disk may need a few. */
 const VERSION_TIMEOUT_MS = 5000;

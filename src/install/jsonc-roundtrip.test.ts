@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { parse } from "jsonc-parser";
 import { expect, test } from "vitest";
 import { installHooks, removeHooks } from "./claude-hooks.ts";
-import { hookCommand } from "./own-command.ts";
+import * as codex from "./codex-hooks.ts";
+import { agentHookCommand, hookCommand } from "./own-command.ts";
 
 const events = ["SessionStart", "PreToolUse", "PostToolUse", "Stop", "PermissionRequest"];
 const command = hookCommand("/home/u/.local/share/omni-dev/hook");
@@ -45,6 +46,22 @@ test("a second install changes no byte", () => {
       expect(installHooks(once, wanted)).toMatchObject({ text: once, added: [], upgraded: [] });
     }),
     { numRuns: 300 },
+  );
+});
+
+test("the same holds for Codex's file, where no event ends in what may be our placeholder", () => {
+  const current = agentHookCommand("/home/u/.local/share/omni-dev/hook", "codex");
+  const isInert = (group: unknown) => JSON.stringify(group) === '{"hooks":[]}';
+  fc.assert(
+    fc.property(aSettingsText(), (text) => {
+      const groups = Object.values<unknown[]>(read(text).hooks ?? {});
+      fc.pre(!groups.some((all) => isInert(all.at(-1))));
+      const once = codex.installHooks(text, current).text;
+      const twice = codex.installHooks(once, current);
+      expect(twice).toMatchObject({ text: once, added: [], upgraded: [], removed: [] });
+      expect(codex.removeHooks(once)).toMatchObject({ text, deletable: false, warnings: [] });
+    }),
+    { numRuns: 500 },
   );
 });
 

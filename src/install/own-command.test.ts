@@ -1,15 +1,56 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { hookCommand, ownCommand } from "./own-command.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { agentHookCommand, hookCommand, ownCommand } from "./own-command.ts";
 
-test("the command of an entry is known as ours, whatever the path", () => {
+test("the commands of entries are known as ours, whatever the path", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (folder) => {
       const program = `/${folder.replaceAll("\0", "")}/omni-dev/hook`;
-      expect(ownCommand(hookCommand(program))).toEqual({ kind: "launcher", program });
+      const own = { kind: "launcher", program };
+      expect(ownCommand(hookCommand(program))).toEqual(own);
+      expect(ownCommand(agentHookCommand(program, "codex"))).toEqual(own);
     }),
   );
+});
+
+/** The shells that are here, of those that users have. */
+const shells = ["sh", "dash", "bash", "zsh", "ksh", "fish"].filter((shell) =>
+  ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].some((folder) =>
+    fs.existsSync(path.join(folder, shell)),
+  ),
+);
+
+describe.each(shells)("an agent's command in %s", (shell) => {
+  const home = () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "omni-dev-test-"));
+    onTestFinished(() => fs.rmSync(folder, { recursive: true }));
+    return folder;
+  };
+  const run = (command: string, folder: string, input: string) =>
+    spawnSync(shell, ["-c", command], { input, env: { PATH: process.env.PATH, HOME: folder } });
+
+  test("runs the launcher in the shell's place, whatever the path", () => {
+    const folder = home();
+    const launcher = path.join(folder, "a b'\\''\\\\c\\ $HOME \"q\" `id` é!\\", "hook");
+    fs.mkdirSync(path.dirname(launcher));
+    fs.writeFileSync(launcher, 'echo "$$ $*" >"$HOME/log"; cat >>"$HOME/log"');
+    const done = run(agentHookCommand(launcher, "codex"), folder, "input");
+    expect([done.status, `${done.stdout}${done.stderr}`]).toEqual([0, ""]);
+    expect(fs.readFileSync(path.join(folder, "log"), "utf8")).toBe(
+      `${done.pid} --agent codex\ninput`,
+    );
+  });
+
+  test("without a launcher reads all, prints nothing and exits 0", () => {
+    const folder = home();
+    const command = agentHookCommand(path.join(folder, "no such\\'/hook"), "codex");
+    const done = run(command, folder, "x".repeat(1_000_000));
+    expect([done.error, done.status, `${done.stdout}${done.stderr}`]).toEqual([undefined, 0, ""]);
+  });
 });
 
 test("a command whose launcher is gone exits 0 and prints nothing", () => {

@@ -15,7 +15,24 @@ export const hookCommand = (launcher: string): string => {
   return `[ -r ${quoted} ] && . ${quoted} 2>/dev/null || :`;
 };
 
-const INSTALLED = /^\[ -r (.+) \] && \. \1 2>\/dev\/null \|\| :$/s;
+/**
+ * Returns the same for an agent that runs hooks in the user's own shell, and shows a hook that fails:
+ * it means the same to sh, bash, zsh and fish. None but sh is asked to read the launcher, so the
+ * shell becomes one. Without a launcher what nobody wants is read all the same: an agent whose hook
+ * ends before all is written calls that a failure, too.
+ */
+export const agentHookCommand = (launcher: string, agent: string): string => {
+  const quoted = quoteForAnyShell(launcher);
+  return `test -r ${quoted} && exec /bin/sh ${quoted} --agent ${agent} 2>/dev/null; cat >/dev/null`;
+};
+
+/** To fish, a backslash between single quotes is none where a backslash or a quote follows it. */
+const quoteForAnyShell = (value: string) => `'${value.replace(/['\\]/g, "'\\$&'")}'`;
+
+const INSTALLED = [
+  /^\[ -r (.+) \] && \. \1 2>\/dev\/null \|\| :$/s,
+  /^test -r (.+) && exec \/bin\/sh \1 --agent [a-z0-9-]+ 2>\/dev\/null; cat >\/dev\/null$/s,
+];
 
 /** What a hook entry's command runs, if that is omni-dev. */
 export type OwnCommand = {
@@ -36,7 +53,8 @@ const PROGRAM = /^omni-dev(?:\.(?:js|cjs|mjs|exe|cmd))?$/;
  * is only a part is its author's.
  */
 export function ownCommand(command: string): OwnCommand | undefined {
-  const words = wordsOf(INSTALLED.exec(command)?.[1] ?? command) ?? [];
+  const installed = INSTALLED.flatMap((pattern) => pattern.exec(command)?.[1] ?? []);
+  const words = wordsOf(installed[0] ?? command) ?? [];
   const at = words.findIndex(
     (word) => !ASSIGNMENT.test(word) && !RUNNERS.test(path.posix.basename(word)),
   );

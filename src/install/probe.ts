@@ -4,6 +4,7 @@ import net from "node:net";
 import path from "node:path";
 import { launcherText, type Sender } from "../hook/launcher.ts";
 import type { Host } from "../platform/paths.ts";
+import { isProgram, onPath } from "./programs.ts";
 import { runBriefly } from "./run-briefly.ts";
 
 /** One sender that was tried, and what was wrong with it. */
@@ -44,8 +45,8 @@ const ncFlags = [["-U", "-N", "-w", "1"], ["-U", "-w", "1"], ["-U", "-N"], ["-U"
  */
 export function sendersOf(host: Host, node: { path: string; sink: string }): Sender[] {
   // A system's own perl first: one that is only on PATH may be a version manager's slow front.
-  const perls = unique(["/usr/bin/perl", ...onPath("perl", host)]).filter(isExecutable);
-  const ncs = unique(["/usr/bin/nc", ...onPath("nc", host)]).filter(isExecutable);
+  const perls = unique(["/usr/bin/perl", ...onPath("perl", host)]).filter(isProgram);
+  const ncs = unique(["/usr/bin/nc", ...onPath("nc", host)]).filter(isProgram);
   return [
     ...perls.map((it): Sender => ({ kind: "perl", path: it })),
     ...ncs.flatMap((it) => ncFlags.map((flags): Sender => ({ kind: "nc", path: it, flags }))),
@@ -143,21 +144,6 @@ async function inScratch<T>({ tmpDir }: Host, use: (folder: string) => Promise<T
     return await use(folder);
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-const onPath = (name: string, { env }: Host) =>
-  (env.PATH ?? "")
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, name));
-
-function isExecutable(file: string): boolean {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return true;
-  } catch {
-    return false; // not there, or not for us
   }
 }
 

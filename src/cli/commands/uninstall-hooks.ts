@@ -3,11 +3,13 @@ import { printHooksReport } from "../hooks-report.ts";
 import type { World } from "../world.ts";
 import type { HooksCommandOptions } from "./install-hooks.ts";
 
-/** Takes our hooks out of an agent's settings again, and says what it changed. */
+/** Takes our hooks out of the agents' files again, and says what it changed. */
 export async function uninstallHooks(options: HooksCommandOptions, world: World): Promise<number> {
   const report = await uninstall({
     host: world.host,
     settingsPath: options.settings,
+    codexHome: options.codexHome,
+    piAgentDir: options.piAgentDir,
     dryRun: options.dryRun,
     clock: world.clock,
   });

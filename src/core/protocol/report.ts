@@ -71,6 +71,8 @@ export type Report =
   | { kind: "record_gone"; pid: number; how: "removed" | "lost" }
   /** A record was left behind by a process that is gone: what it names is over unless others know better. */
   | { kind: "record_stale"; sessionId: string; pid: number; at: EpochMs }
+  /** An exact source that spoke for a session is no longer heard: it says nothing of the session. */
+  | { kind: "stream_lost"; sessionId: string }
   | { kind: "lock"; lock: SessionLock }
   /** A lock that was held is free, or its file is gone: the session is over. */
   | { kind: "lock_freed"; sessionId: string };

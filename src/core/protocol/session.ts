@@ -81,6 +81,8 @@ export const sighting = z.object({
   model: maybe(word),
   pid: maybe(pid),
   repo: maybe(word),
+  /** Nobody sits at it. */
+  headless: maybe(z.boolean()),
   at: maybe(time),
 });
 export type Sighting = Loose<z.infer<typeof sighting>>;

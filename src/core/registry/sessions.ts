@@ -40,10 +40,10 @@ export class Sessions {
    * @param at  the time of its evidence; without it, its arrival counts.
    */
   observe(sighting: Sighting, now: EpochMs, at: EpochMs = now): boolean {
-    const { session_id, agent = "claude", event, pid, ...fields } = sighting;
+    const { session_id, agent = "claude", event, pid, headless = false, ...fields } = sighting;
     const signals = [signalOf(event)];
     return this.event(
-      { sessionId: session_id, agent, event, signals, fields, ...(pid ? { pid } : {}) },
+      { sessionId: session_id, agent, event, signals, fields, headless, ...(pid ? { pid } : {}) },
       now,
       at,
     );
@@ -162,6 +162,15 @@ export class Sessions {
     const hasNews = session.eventAt !== undefined && session.eventAt > at;
     if (hasNews || otherHolder(session, pid, now, this.#rows.processes)) return false;
     return session.endedAt === undefined && this.#rows.drop(session, now);
+  }
+
+  /** The source of a session's exact state is no longer heard: the events kept meanwhile take over. */
+  streamLost(sessionId: string, now: EpochMs): boolean {
+    this.#tick(now);
+    const session = this.#rows.find(sessionId);
+    if (!session?.stream) return false;
+    delete session.stream;
+    return this.#rows.touchAll(now);
   }
 
   /** Takes in that a process has a session open, or still has it. */

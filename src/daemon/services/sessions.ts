@@ -80,6 +80,8 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
         return sessions.recordGone(report.pid, report.how, now());
       case "record_stale":
         return sessions.recordStale(report.sessionId, report.pid, report.at, now());
+      case "stream_lost":
+        return sessions.streamLost(report.sessionId, now());
       case "lock":
         return sessions.lock(report.lock, now());
       case "lock_freed":
