@@ -24,6 +24,7 @@ export const failures: Record<ErrorCode, { exit: number; hint?: string }> = {
   socketPathUnsafe: { exit: 1 },
   invalidPayload: { exit: 1 },
   unknownOp: { exit: 1, hint: "Replace an older daemon with: omni-dev daemon restart" },
+  unknownSession: { exit: 1, hint: "omni-dev sessions list --all -o json tells the ids." },
   lineTooLong: { exit: 1 },
 };
 

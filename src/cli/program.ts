@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { version } from "../core/protocol/version.ts";
+import type { ExplainOptions } from "./commands/explain.ts";
 import { tellFailure, USAGE_EXIT } from "./failure.ts";
 import type { World } from "./world.ts";
 
@@ -72,6 +73,22 @@ async function parse(args: readonly string[], world: World): Promise<number> {
     .addOption(all())
     .addHelpText("after", examples("sessions watch", "sessions watch -o ndjson"))
     .action(run(async () => (await import("./commands/watch.ts")).watch));
+
+  sessions
+    .command("explain")
+    .description(
+      "say why one session shows what it shows, and what was seen of it; for bug reports",
+    )
+    .argument("<id>", "the session's id, or how it begins")
+    .addOption(output("text", "json"))
+    .addOption(socket())
+    .addHelpText(
+      "after",
+      examples("sessions explain 01a22789", "sessions explain 01a22789 -o json"),
+    )
+    .action(async (id: string, options: ExplainOptions) => {
+      status = await (await import("./commands/explain.ts")).explain(id, options, world);
+    });
 
   sessions
     .command("window")

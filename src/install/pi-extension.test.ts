@@ -164,6 +164,11 @@ test("the header tells how to get rid of the file", () => {
   );
 });
 
+test("the file needs nothing but Node's own sockets", () => {
+  const imported = [...source.matchAll(/\b(?:from|import|require)\b\s*\(?\s*"([^"]+)"/g)];
+  expect(imported.map(([, name]) => name)).toEqual(["node:net"]);
+});
+
 describe("pi is here", () => {
   const hostWith = (env: Record<string, string> = {}): Host => ({
     env,

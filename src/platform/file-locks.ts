@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 
 /** Whether another process holds a file's lock, and which, where the system tells. */
 export type LockCheck = { held: boolean; pid?: number };
@@ -93,7 +93,8 @@ export function deviceName(dev: bigint): string {
 function hasOpen(pid: number, file: string): boolean {
   try {
     const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).some((fd) => readlinkSync(`${folder}/${fd}`) === file);
+    const real = realpathSync(file);
+    return readdirSync(folder).some((fd) => readlinkSync(`${folder}/${fd}`) === real);
   } catch {
     return false; // gone meanwhile, or somebody else's
   }

@@ -18,6 +18,13 @@ export function refOf(hook: Payload): CallRef {
   };
 }
 
+/** What an event is called when it is explained: its own name, its tool's, and whether a subagent's. */
+export function nameOf(event: string, hook: Payload): string {
+  const details = [hook.text("tool_name"), hook.has("agent_id") ? "subagent" : undefined];
+  const known = details.filter((detail) => detail !== undefined);
+  return known.length > 0 ? `${event}(${known.join(", ")})` : event;
+}
+
 /** What a payload knows of the session. */
 export function fieldsOf(hook: Payload): AgentEvent["fields"] {
   const cwd = hook.text("cwd");

@@ -3,6 +3,7 @@ export type ErrorCode =
   | "usage"
   | "invalidPayload"
   | "unknownOp"
+  | "unknownSession"
   | "lineTooLong"
   | "daemonUnreachable"
   | "daemonRefused"

@@ -4,6 +4,9 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 /** Sessions held at once; at the cap the longest-silent one goes. */
 export const MAX_SESSIONS = 512;
 
+/** Sightings remembered for each session, so that its state can be explained. */
+export const MAX_TRACE_LINES = 32;
+
 /** Window reports held at once; at the cap the longest-silent one goes. */
 export const MAX_WINDOWS = 256;
 

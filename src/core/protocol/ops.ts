@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
 import { ToolError } from "./errors.ts";
-import { ending, hookHeader, type Snapshot, sighting, windowKey, windowReport } from "./session.ts";
+import type { Explanation } from "./explanation.ts";
+import {
+  ending,
+  hookHeader,
+  type Snapshot,
+  sessionKey,
+  sighting,
+  windowKey,
+  windowReport,
+} from "./session.ts";
 
 /** Any payload will do: the op takes none. */
 const nothing = z.unknown();
@@ -32,6 +41,7 @@ export const ops = {
       stream: false,
     },
     list: { payload: nothing, reply: reply<Snapshot>(), stream: false },
+    explain: { payload: sessionKey, reply: reply<Explanation>(), stream: false },
     subscribe: { payload: nothing, reply: reply<Snapshot>(), stream: true },
   },
 } as const;

@@ -33,6 +33,8 @@ export type AgentEvent = {
   agent: string;
   /** The nearest word of the wire, for readers. */
   event: LastEvent;
+  /** The agent's own name for it. */
+  name?: string;
   /** What it means, in this order. */
   signals: readonly Signal[];
   /** What the payload knows of the session. */

@@ -105,6 +105,8 @@ export const windowReport = z.object({
 });
 export type WindowReport = z.infer<typeof windowReport>;
 
+export const sessionKey = z.object({ session_id: id });
+
 export const windowKey = z.object({ key: id });
 
 /** `hook`: what a launcher knows of the agent that called it; the agent's own payload follows. */

@@ -1,3 +1,4 @@
+import type { DecidedBy } from "../protocol/explanation.ts";
 import { HEARTBEAT_MS } from "../protocol/limits.ts";
 import type { SessionState } from "../protocol/session.ts";
 import type { EpochMs } from "../protocol/time.ts";
@@ -16,43 +17,76 @@ export const ECHO_MS = 10_000;
 /** Growth counts as work for this long; the next growth renews it. */
 export const GROWTH_COUNTS_MS = 15_000;
 
-/** The state to show, since when it is so, and the evidence that decided it. */
-export type Decision = {
-  state: SessionState;
+/** What one source says of a session's state, and why it is not believed, if it is not. */
+export type Claim = {
+  by: DecidedBy;
+  /** Absent when the source speaks a word that nobody here understands. */
+  state?: SessionState;
+  /** Since when it is so, as the source has it. */
   since: EpochMs;
-  by: "end" | "stream" | "record" | "events" | "growth";
+  loses?: string;
 };
 
+/** The state to show, since when it is so, and the evidence that decided it. */
+export type Decision = { state: SessionState; since: EpochMs; by: DecidedBy };
+
 /**
- * Decides who is believed. This is the one place where sources meet:
+ * Decides who is believed: the first claim that does not lose. This is the one place where sources
+ * meet:
  *
  * | asked in this order | says | unless |
  * |---|---|---|
  * | an end | `ended` | newer evidence revived the session |
  * | a live stream | its state, verbatim | it was not heard of for 75 s |
  * | a live process record | its state, verbatim | an event contradicts it and it has not moved for 30 s |
+ * | growth, while what events tell is idle, and no record is there | `working` | an event came in the 10 s before; 15 s went by without more |
  * | the facts from events and earlier statements | what they add up to | |
- * | growth, while those facts say idle | `working` | an event came in the 10 s before; 15 s went by without more |
  *
  * The reasons are in docs/adr/0004-one-pure-state-machine.md.
  */
 export function decide(session: Session, now: EpochMs): Decision {
-  if (session.endedAt !== undefined) return { state: "ended", since: session.endedAt, by: "end" };
-  const { stream } = session;
-  if (stream?.state && isStreamAlive(stream, now)) {
-    return { state: stream.state, since: stream.at, by: "stream" };
+  for (const { by, state, since, loses } of claims(session, now)) {
+    if (state !== undefined && loses === undefined) return { by, state, since };
+  }
+  return { by: "events", state: "idle", since: session.startedAt }; // never: events always claim
+}
+
+/** What each source says, in the order in which they are believed. */
+export function* claims(session: Session, now: EpochMs): Generator<Claim> {
+  const { stream, growth, facts, endedAt } = session;
+  if (endedAt !== undefined) yield { by: "end", state: "ended", since: endedAt };
+  if (stream) {
+    const isAlive = isStreamAlive(stream, now);
+    yield claim("stream", stream, isAlive ? undefined : "it was not heard of for 75 s");
   }
   const record = newestRecord(session);
-  if (record?.state && now < (patienceEnd(record) ?? Number.POSITIVE_INFINITY)) {
-    return { state: record.state, since: record.at, by: "record" };
+  if (record) {
+    const hasLost = now >= (patienceEnd(record) ?? Number.POSITIVE_INFINITY);
+    const why = "an event told otherwise, and it has not moved in the 30 s since";
+    yield claim("record", record, hasLost ? why : undefined);
   }
-  const state = stateOf(session.facts);
-  if (state === "idle" && session.growth && !record) {
-    const { at, until } = session.growth;
-    if (now < until) return { state: "working", since: at, by: "growth" };
-    return { state, since: Math.max(session.facts.since, until), by: "events" };
+  const state = stateOf(facts);
+  let { since } = facts;
+  if (growth) {
+    const loses = whyGrowthLoses(state, record !== undefined, now >= growth.until);
+    yield { by: "growth", state: "working", since: growth.at, ...(loses ? { loses } : {}) };
+    if (state === "idle" && !record) since = Math.max(since, growth.until);
   }
-  return { state, since: session.facts.since, by: "events" };
+  yield { by: "events", state, since };
+}
+
+const claim = (by: DecidedBy, { state, at }: Statement, loses: string | undefined): Claim => ({
+  by,
+  since: at,
+  ...(state === undefined ? {} : { state }),
+  ...(loses === undefined ? {} : { loses }),
+});
+
+function whyGrowthLoses(told: SessionState, isRecorded: boolean, isOver: boolean) {
+  if (isRecorded) return "a process record is there to tell";
+  if (told !== "idle")
+    return "it proves only that bytes were written: it ends nothing but idleness";
+  return isOver ? "15 s went by without more" : undefined;
 }
 
 export function isStreamAlive(stream: Statement, now: EpochMs): boolean {

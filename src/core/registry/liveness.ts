@@ -100,15 +100,29 @@ export function isHeld(
   processes: Processes,
   current: CurrentSessions,
 ): boolean {
-  if (session.stream && isStreamAlive(session.stream, now)) return true;
-  for (const record of session.records.values()) {
-    if (session.prompted || record.interactive) return true;
-  }
-  if (session.lock) return true;
-  const { owner } = session;
-  if (owner === undefined || !session.prompted) return false;
-  return processes.isConfirmed(owner) && current().get(owner) === session;
+  return !vouchers(session, now, processes, current).next().done;
 }
+
+/** What vouches for a session while it is silent. */
+export type Voucher = { by: "stream" | "record" | "lock" | "process"; pid?: number };
+
+export function* vouchers(
+  session: Session,
+  now: EpochMs,
+  processes: Processes,
+  current: CurrentSessions,
+): Generator<Voucher> {
+  const { stream, records, lock, owner, prompted } = session;
+  if (stream && isStreamAlive(stream, now)) yield { by: "stream", ...given(stream.pid) };
+  for (const [pid, record] of records) {
+    if (prompted || record.interactive) yield { by: "record", pid };
+  }
+  if (lock) yield { by: "lock", ...given(lock.pid) };
+  if (owner === undefined || !prompted || !processes.isConfirmed(owner)) return;
+  if (current().get(owner) === session) yield { by: "process", pid: owner };
+}
+
+const given = (pid: number | undefined) => (pid === undefined ? {} : { pid });
 
 /**
  * Who but `pid` still runs the session: a process whose record names it, or that holds its lock; one

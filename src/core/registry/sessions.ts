@@ -1,9 +1,12 @@
+import type { Explanation } from "../protocol/explanation.ts";
 import { SESSION_TTL_MS } from "../protocol/limits.ts";
 import type { AgentEvent, ProcessRecord, SessionLock } from "../protocol/report.ts";
 import type { Ending, Entry, LastEvent, Sighting, WindowReport } from "../protocol/session.ts";
 import type { EpochMs } from "../protocol/time.ts";
 import { settle, turningPoints } from "./ageing.ts";
 import { compareEntries, entryOf } from "./entry.ts";
+import { decide } from "./evidence.ts";
+import { explain } from "./explain.ts";
 import { Holders } from "./holders.ts";
 import {
   close,
@@ -20,6 +23,7 @@ import { tidyPath } from "./paths.ts";
 import { Rows } from "./rows.ts";
 import type { Session } from "./session.ts";
 import { rankOf, signalOf } from "./signal.ts";
+import type { Shown } from "./traces.ts";
 import { lowestAbove, Windows } from "./windows.ts";
 
 /**
@@ -275,6 +279,23 @@ export class Sessions {
       if (!this.#rows.isGone(session, now, current)) entries.push(this.#entryOf(session, now));
     }
     return entries.sort(compareEntries);
+  }
+
+  /** What a session shows, and by which evidence; undefined while it is not listed. */
+  shown(id: string, now: EpochMs): Shown {
+    const session = this.#rows.find(id);
+    if (!session || this.#rows.isGone(session, now, this.#rows.current())) return undefined;
+    const { state, by } = decide(session, now);
+    return { state, by };
+  }
+
+  /** Why a session shows what it shows; undefined when it is not listed. */
+  explain(id: string, now: EpochMs): Omit<Explanation, "sightings"> | undefined {
+    const session = this.#rows.find(id);
+    const current = this.#rows.current();
+    if (!session || this.#rows.isGone(session, now, current)) return undefined;
+    const { processes } = this.#rows;
+    return explain(session, this.#entryOf(session, now), now, { processes, current });
   }
 
   /** Lets time pass: drops what aged out, and hands over from sources that fell silent. */

@@ -1,8 +1,10 @@
 import { summaryOf } from "../../core/present/counts.ts";
+import { ToolError } from "../../core/protocol/errors.ts";
 import type { Handlers, ServiceStatus } from "../../core/protocol/ops.ts";
 import type { FeedHealth, Report } from "../../core/protocol/report.ts";
 import { parseTime } from "../../core/protocol/time.ts";
 import { Sessions } from "../../core/registry/sessions.ts";
+import { sessionOf, Traces } from "../../core/registry/traces.ts";
 import { wait } from "../../platform/clock.ts";
 import type { ProcessTable } from "../../platform/process-table.ts";
 import type { Feed } from "../feed.ts";
@@ -26,6 +28,7 @@ export type SessionsService = Service & { readonly ready: Promise<void> };
 export function startSessions(options: SessionsOptions, context: ServiceContext): SessionsService {
   const { clock, log, signal, resampleMs } = context;
   const sessions = new Sessions();
+  const traces = new Traces();
   const now = () => clock.now();
   const topic = new Topic({
     snapshot: () => JSON.stringify(snapshotOf(sessions.list(now()))),
@@ -66,6 +69,16 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
     liveness.noticed();
   }
 
+  /** Hands a report to the engine, and notes what it came to. */
+  function take(report: Report, source: string, run = () => apply(report)): boolean {
+    const id = sessionOf(report);
+    const before = id === undefined ? undefined : sessions.shown(id, now());
+    const changed = run();
+    const after = id === undefined ? undefined : sessions.shown(id, now());
+    traces.note(report, source, now(), { before, after });
+    return changed;
+  }
+
   function apply(report: Report): boolean {
     switch (report.kind) {
       case "sighting":
@@ -92,7 +105,7 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
   const health = new Map<string, string | undefined>();
   const run = async (feed: Feed, ready: () => void) => {
     const port = {
-      report: (report: Report) => taken(apply(report)),
+      report: (report: Report) => taken(take(report, feed.name)),
       health: (problem: string | undefined) => {
         if (problem && health.get(feed.name) !== problem) log("warn", `${feed.name}: ${problem}`);
         health.set(feed.name, problem);
@@ -121,14 +134,20 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
   const handlers: Handlers<"sessions"> = {
     observe: (sighting) => {
       const at = sighting.at === undefined ? undefined : parseTime(sighting.at);
-      taken(sessions.observe(sighting, now(), at));
+      taken(take({ kind: "sighting", sighting, ...(at === undefined ? {} : { at }) }, "observe"));
       return { ok: true };
     },
     end: (ending) => {
       const at = ending.at === undefined ? undefined : parseTime(ending.at);
-      const { ended, changed } = sessions.end(ending, now(), at);
-      taken(changed);
-      return { ended };
+      const report: Report = { kind: "end", ending, ...(at === undefined ? {} : { at }) };
+      const done = { ended: false, changed: false };
+      taken(
+        take(report, "observe", () => {
+          Object.assign(done, sessions.end(ending, now(), at));
+          return done.changed;
+        }),
+      );
+      return { ended: done.ended };
     },
     window: (report) => {
       taken(sessions.window(report, now()));
@@ -140,13 +159,22 @@ export function startSessions(options: SessionsOptions, context: ServiceContext)
       return { removed };
     },
     list: () => snapshotOf(sessions.list(now())),
+    explain: ({ session_id }) => {
+      const explanation = sessions.explain(session_id, now());
+      if (!explanation) throw new ToolError("unknownSession", `unknown session: ${session_id}`);
+      const { state, state_since } = explanation.session;
+      const since = parseTime(state_since) ?? now();
+      return { ...explanation, sightings: traces.of(session_id, state, since) };
+    },
   };
 
   return {
     name: "sessions",
     handlers,
     streams: { subscribe: topic },
-    raw: { hook: hookOp({ table: options.table, report: (report) => taken(apply(report)) }) },
+    raw: {
+      hook: hookOp({ table: options.table, report: (report) => taken(take(report, "hook")) }),
+    },
     ready: ready.then(() => {}),
     status: () => statusOf(sessions, [...health], now()),
   };

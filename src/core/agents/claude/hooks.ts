@@ -1,6 +1,6 @@
 import type { LastEvent } from "../../protocol/session.ts";
 import type { CallRef, Signal } from "../../protocol/signal.ts";
-import { fieldsOf, type HookReport, Payload, refOf } from "../hook-payload.ts";
+import { fieldsOf, type HookReport, nameOf, Payload, refOf } from "../hook-payload.ts";
 
 /** Tools that put a question to the user themselves: their prompt is no question of permission. */
 const QUESTION_TOOLS = new Set(["AskUserQuestion", "ExitPlanMode"]);
@@ -34,7 +34,14 @@ export function readHook(payload: unknown, agent = "claude"): HookReport | undef
   const [event, ...signals] = read;
   return {
     kind: "event",
-    event: { sessionId, agent: who, event, signals, fields: fieldsOf(hook) },
+    event: {
+      sessionId,
+      agent: who,
+      event,
+      name: nameOf(name, hook),
+      signals,
+      fields: fieldsOf(hook),
+    },
   };
 }
 

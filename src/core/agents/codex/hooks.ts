@@ -1,6 +1,6 @@
 import type { LastEvent } from "../../protocol/session.ts";
 import type { CallRef, Signal } from "../../protocol/signal.ts";
-import { fieldsOf, type HookReport, Payload, refOf } from "../hook-payload.ts";
+import { fieldsOf, type HookReport, nameOf, Payload, refOf } from "../hook-payload.ts";
 
 const AGENT = "codex";
 
@@ -31,7 +31,8 @@ export function readCodexHook(payload: unknown): HookReport | undefined {
   const [event, ...signals] = meaning;
   // A subagent has a rollout and a model of its own, and they are not the session's.
   const fields = ref.scope === undefined ? fieldsOf(hook) : {};
-  return { kind: "event", event: { sessionId, agent: AGENT, event, signals, fields } };
+  const told = { sessionId, agent: AGENT, event, name: nameOf(name, hook), signals, fields };
+  return { kind: "event", event: told };
 }
 
 /** The events that are installed: the ones that tell of a state, or that a session lives. */
