@@ -3,8 +3,8 @@
 // however hard, so no agent, tmux server or temporary folder outlives it.
 //
 //   keeper.mjs <lab folder> <port>
-import { appendFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, readdirSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { startFakeModel } from "../fake-model/server.mjs";
 
@@ -37,8 +37,23 @@ async function endInmates() {
   }
 }
 
+/** Codex's daemon keeps its sockets outside, in a folder of all its homes, and links to them. */
+function removeCodexSockets() {
+  const sockets = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isSymbolicLink())
+    .map((entry) => readlinkSync(join(entry.parentPath, entry.name)))
+    .filter((target) => /^\/tmp\/codex-daemon-\d+$/.test(dirname(target)));
+  for (const socket of sockets) {
+    for (const file of [socket, `${socket}.lock`]) rmSync(file, { force: true });
+    try {
+      rmdirSync(dirname(socket));
+    } catch {} // there are others in it, or it is gone already
+  }
+}
+
 async function clearUp() {
   await endInmates();
+  removeCodexSockets();
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   process.exit(0);
 }

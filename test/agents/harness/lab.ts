@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pinnedVersion } from "./install.ts";
+import { configureAgents, DUMMY_KEY } from "./homes.ts";
 import { DEADLINE_MS } from "./wait.ts";
 
 /** Fixed, since the namespace is the lab's own: nothing else can hold the port there. */
 const PORT = 8787;
-const DUMMY_KEY = "sk-ant-dummy";
+const MODEL = `http://127.0.0.1:${PORT}`;
 const KEEPER = fileURLToPath(new URL("keeper.mjs", import.meta.url));
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -21,6 +21,8 @@ export interface Lab {
   /** The project folder that agents start in; trusted already. */
   cwd: string;
   claudeConfigDir: string;
+  codexHome: string;
+  piHome: string;
   /** One line of JSON per request that reached the fake model. */
   requestLog: string;
   /** The whole environment of whatever runs in the lab: nothing of this process gets in. */
@@ -41,10 +43,9 @@ export async function startLab(): Promise<Lab> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), "omni-lab-")));
   const home = join(dir, "home");
   const cwd = join(dir, "project");
-  const claudeConfigDir = join(home, ".claude");
   const temporary = join(dir, "tmp");
-  for (const folder of [claudeConfigDir, cwd, temporary]) await mkdir(folder, { recursive: true });
-  await configureClaude(home, claudeConfigDir, cwd);
+  for (const folder of [home, cwd, temporary]) await mkdir(folder);
+  await configureAgents({ home, cwd, model: MODEL });
 
   const env = { ...baseEnv(home), TMPDIR: temporary };
   const keeper = await startKeeper(dir, env).catch(async (error: unknown) => {
@@ -61,7 +62,9 @@ export async function startLab(): Promise<Lab> {
     dir,
     home,
     cwd,
-    claudeConfigDir,
+    claudeConfigDir: join(home, ".claude"),
+    codexHome: join(home, ".codex"),
+    piHome: join(home, ".pi/agent"),
     requestLog: join(dir, "requests.ndjson"),
     env,
     inside: (argv) => ["nsenter", ...enter, "--", ...argv],
@@ -77,27 +80,14 @@ function baseEnv(home: string): Record<string, string> {
     TERM: "xterm-256color",
     LANG: "C.UTF-8",
     ANTHROPIC_API_KEY: DUMMY_KEY,
-    ANTHROPIC_BASE_URL: `http://127.0.0.1:${PORT}`,
+    ANTHROPIC_BASE_URL: MODEL,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
     DISABLE_ERROR_REPORTING: "1",
     DISABLE_TELEMETRY: "1",
+    LAB_KEY: DUMMY_KEY,
+    PI_OFFLINE: "1",
   };
-}
-
-/** Skips onboarding, key approval and the trust dialog, and makes Claude ask before it writes. */
-async function configureClaude(home: string, configDir: string, cwd: string): Promise<void> {
-  const state = {
-    hasCompletedOnboarding: true,
-    lastOnboardingVersion: await pinnedVersion(),
-    theme: "dark",
-    hasSeenAutoDefaultNudge: true,
-    customApiKeyResponses: { approved: [DUMMY_KEY], rejected: [] },
-    projects: { [cwd]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
-  };
-  const settings = { permissions: { defaultMode: "default" } };
-  await writeFile(join(home, ".claude.json"), JSON.stringify(state));
-  await writeFile(join(configDir, "settings.json"), JSON.stringify(settings));
 }
 
 /** Detached, so that a Ctrl-C meant for the test run leaves the keeper time to clear up. */
