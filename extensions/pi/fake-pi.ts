@@ -1,4 +1,5 @@
-import { onTestFinished } from "vitest";
+import type { Socket } from "node:net";
+import { onTestFinished, vi } from "vitest";
 import { FakeDaemon } from "../../test/harness/fake-daemon.ts";
 import { News } from "../../test/harness/program.ts";
 
@@ -58,10 +59,10 @@ export function aContext({
   model = "fake-1",
   isIdle = () => false,
 }: {
-  id?: string;
+  id?: string | undefined;
   file?: string | undefined;
-  cwd?: string;
-  mode?: string;
+  cwd?: string | undefined;
+  mode?: string | undefined;
   model?: string;
   isIdle?: () => boolean;
 } = {}): object {
@@ -84,11 +85,12 @@ export class ListeningDaemon {
   hangs = false;
 
   private constructor() {
-    this.daemon = new FakeDaemon((socket, line) => {
+    const answer = (socket: Socket, line: string) => {
       this.told.push(JSON.parse(line));
       this.#news.tell();
       if (!this.hangs) socket.write('{"ok":true,"payload":{"ok":true}}\n');
-    });
+    };
+    this.daemon = new FakeDaemon(answer, (socket) => socket.on("close", () => this.#news.tell()));
   }
 
   static async start(): Promise<ListeningDaemon> {
@@ -97,9 +99,10 @@ export class ListeningDaemon {
     return listening;
   }
 
-  /** Resolves when it was told so many things. */
+  /** Resolves when it was told so many things, and has let go of who told it. */
   async hears(count: number): Promise<void> {
-    const isEnough = () => this.told.length >= count || undefined;
+    const isOver = () => this.hangs || this.daemon.connections === 0;
+    const isEnough = () => (this.told.length >= count && isOver()) || undefined;
     await this.#news.until(isEnough, () => this.words.join("\n"));
   }
 
@@ -111,3 +114,36 @@ export class ListeningDaemon {
 
 export const wordFor = ({ op, payload }: Told): string =>
   op === "end" ? "ended" : (payload.event?.stream_state ?? "nothing");
+
+/** A daemon that pi finds, at a time that stands still until a test moves it: second 1000. */
+export async function aDaemonInStoppedTime(): Promise<ListeningDaemon> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: 1_000_000 });
+  const daemon = await ListeningDaemon.start();
+  vi.stubEnv("OMNI_DEV_SOCKET", daemon.daemon.socketPath);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+  return daemon;
+}
+
+export const aStart = (reason = "startup"): PiEvent => ({ type: "session_start", reason });
+
+export const aShutdown = (reason = "quit", more: object = {}): PiEvent => ({
+  type: "session_shutdown",
+  reason,
+  ...more,
+});
+
+/** A pi of which the daemon has heard. */
+export async function startedPi(
+  extension: Extension,
+  daemon: ListeningDaemon,
+  context: object = aContext(),
+): Promise<FakePi> {
+  const count = daemon.told.length;
+  const pi = new FakePi(extension, context);
+  await pi.emit(aStart());
+  await daemon.hears(count + 1);
+  return pi;
+}

@@ -152,7 +152,7 @@ export default function omniDevSessions(pi: Pi): void {
   function lookAgain(options?: { again: boolean }): void {
     let isIdle = false;
     try {
-      isIdle = context.isIdle?.() === true;
+      isIdle = typeof context.isIdle === "function" && context.isIdle() === true;
     } catch {
       finish({});
       return;
