@@ -116,6 +116,20 @@ test("a resumed thread is back as soon as a process has it open", async () => {
   await program.sees(([row]) => row?.state === "idle" && row.pid === pid);
 });
 
+test("a lock that is taken for a moment, to put a thread away, is no session", async () => {
+  await openThread();
+  writeRollout(T2, { ageS: 3600 });
+  await started();
+  const archiver = await holdLock(lockOf(T2), { name: ["codex", "archive", T2] });
+  await archiver.kill();
+  // Another thread is noticed: looks were taken since.
+  const T3 = T2.replace("01a2278c", "01a2278d");
+  writeRollout(T3);
+  await holdLock(lockOf(T3));
+  await program.sees((sessions) => sessions.some((it) => it.session_id === T3));
+  expect((await program.list()).map((it) => it.session_id)).not.toContain(T2);
+});
+
 test("a daemon that starts anew lists who is there, and nobody who went while it was down", async () => {
   const first = await openThread();
   writeRollout(T2);

@@ -27,6 +27,9 @@ const REPEAT_MS = 60_000;
  */
 const ALONE_MS = 1500;
 
+/** `codex archive` and its like take the lock of a thread that nobody has open, for a tenth of a second. */
+const SETTLE_MS = 300;
+
 /** The first line holds the model's instructions, which a user may have written pages of. */
 const MAX_FIRST_LINE_BYTES = 8 * 1024 * 1024;
 
@@ -171,7 +174,11 @@ class ThreadsFeed {
       now - held.toldAt < REPEAT_MS &&
       held.toldRollout === (rollout !== undefined);
     if (isTold || this.#away.has(id)) return;
-    if (!rollout && now - held.since < ALONE_MS) return; // the next look will see
+    const left = held.since + (rollout ? SETTLE_MS : ALONE_MS) - now;
+    if (left > 0) {
+      this.#port.clock.after(left, () => this.#rounds.poke(), this.#port.signal);
+      return;
+    }
     const meta = rollout && this.#metaOf(rollout);
     if (rollout && (!meta || meta.isAside)) return;
     const lock = await this.#describe(id, held, rollout, meta);
