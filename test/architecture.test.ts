@@ -11,7 +11,7 @@ const rules: Record<string, { folders: string[]; packages: string[] }> = {
   "core/registry": { folders: ["core/protocol"], packages: [] },
   "core/agents": { folders: ["core/protocol"], packages: [] },
   "core/present": { folders: ["core/protocol"], packages: [] },
-  platform: { folders: [], packages: [] },
+  platform: { folders: [], packages: ["ws"] },
   client: { folders: ["core/protocol", "platform"], packages: [] },
   "daemon/feeds": {
     folders: ["core/protocol", "core/agents", "platform", "daemon/feed.ts"],

@@ -249,7 +249,7 @@ test("a list of the real daemon is the same bytes as on the socket, and a table 
   const program = new Program();
   await program.run("daemon", "start");
   expect((await program.run("sessions", "list")).stdout).toBe(
-    "No sessions are running.\nStart claude, codex or pi in another terminal: it appears here by itself.\n",
+    "No sessions are running.\nStart claude or codex in another terminal: it appears here.\n",
   );
   await program.observe(
     "s-working",

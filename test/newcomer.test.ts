@@ -127,7 +127,7 @@ test("npm start without a terminal prints the table once", async () => {
   expect({ exit, stdout }).toEqual({
     exit: 0,
     stdout:
-      "No sessions are running.\nStart claude, codex or pi in another terminal: it appears here by itself.\n",
+      "No sessions are running.\nStart claude or codex in another terminal: it appears here.\n",
   });
   expect(await pidsWith(program.home)).toEqual([]);
 });

@@ -9,7 +9,7 @@ test("watch into a pipe prints once, with a daemon only for that long", async ()
   expect(await program.run("sessions", "watch")).toEqual({
     exit: 0,
     stdout:
-      "No sessions are running.\nStart claude, codex or pi in another terminal: it appears here by itself.\n",
+      "No sessions are running.\nStart claude or codex in another terminal: it appears here.\n",
     stderr: "",
   });
   expect(fs.existsSync(program.socket)).toBe(false);

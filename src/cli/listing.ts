@@ -30,7 +30,7 @@ export function selected(
 
 /** What is said instead of an empty table. */
 export const nothingLines = (width: number) =>
-  ["No sessions are running.", "Start claude, codex or pi in another terminal: it appears here by itself."].map(
+  ["No sessions are running.", "Start claude or codex in another terminal: it appears here."].map(
     (text) => cutEnd(text, width),
   );
 

@@ -66,7 +66,7 @@ test("before the first frame there is no table, and an empty one tells what to d
     "0 session(s): 0 working, 0 waiting, 0 idle
 
     No sessions are running.
-    Start claude, codex or pi in another terminal: it appears here by itself.
+    Start claude or codex in another terminal: it appears here.
 
     q quit"
   `);
@@ -108,7 +108,7 @@ test("a list of nothing but headless runs says so", () => {
   const headless = [anEntry({ headless: true })];
   expect(listingLines(headless, { ...options, paint: unpainted })).toEqual([
     "No sessions are running.",
-    "Start claude, codex or pi in another terminal: it appears here by itself.",
+    "Start claude or codex in another terminal: it appears here.",
     "1 headless run is hidden; --all shows it",
   ]);
 });
