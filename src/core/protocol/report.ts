@@ -13,6 +13,8 @@ export type ProcessRecord = {
   word: string;
   /** What the word means; absent when the word is not known. */
   state?: SessionState;
+  /** It has no status yet, as in the first moments of a process. */
+  isStarting?: true;
   /** When the status last changed. */
   statusAt: EpochMs;
   startedAt: EpochMs;

@@ -54,7 +54,8 @@ export class Holders {
   missing(now: EpochMs): ProcessRecord[] {
     return [...this.records.values()].filter((record) => {
       const at = Math.min(record.statusAt, now);
-      const wasSpokenTo = record.word !== "idle" || record.transcriptPath !== undefined;
+      const isBusy = record.state !== undefined && record.word !== "idle";
+      const wasSpokenTo = isBusy || record.transcriptPath !== undefined;
       const isKept = record.interactive || wasSpokenTo;
       const isMissing = !this.#rows.find(record.sessionId) && isKept;
       return isMissing && !this.#rows.ends.isOver(record.sessionId, at, false);

@@ -125,7 +125,10 @@ export class Sessions {
     const session = held ?? this.#rows.add(record.sessionId, record.agent, startedAt, event, now);
     if (!held) this.#holders.recall(session, now);
     this.#holders.records.set(record.pid, record);
-    if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
+    const isBack = session.endedAt !== undefined && at > session.endedAt;
+    if (isBack) revive(session, at);
+    if (record.isStarting && (isBack || !held))
+      session.facts = { ...session.facts, phase: "starting" };
     const isNews = session.records.get(record.pid)?.at !== at;
     fillRecord(session, record, now);
     takeOver(session, record.pid);

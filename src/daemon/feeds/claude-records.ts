@@ -135,7 +135,7 @@ class RecordsFeed {
         continue;
       }
       const report = reportOf(record, check, this.#transcriptOf(record));
-      if (report) this.#port.report({ kind: "record", record: report });
+      this.#port.report({ kind: "record", record: report });
     }
   }
 

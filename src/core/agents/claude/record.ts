@@ -60,26 +60,26 @@ export function parseRecord(text: string): ClaudeRecord | undefined {
  *
  * @param startToken  the start time of that process as this daemon read it.
  * @param transcriptPath  the session's transcript, where one exists.
- * @returns `undefined` for a record without a status: such a process is not up yet.
+ * A record without a status is that of a process which is not up yet: it says nothing of the state.
  */
 export function reportOf(
   record: ClaudeRecord,
   startToken: string,
   transcriptPath: string | undefined,
-): ProcessRecord | undefined {
-  if (record.status === undefined) return undefined;
+): ProcessRecord {
   const state = stateOf(record.status, record.waitingFor);
   return {
     agent: "claude",
     pid: record.pid,
     startToken,
     sessionId: record.sessionId,
-    word: record.status,
+    word: record.status ?? "no status",
     statusAt: record.statusAt,
     startedAt: record.startedAt,
     headless: isHeadless(record),
     interactive: record.entrypoint === "cli" && !isHeadless(record),
     ...optional("state", state),
+    ...optional("isStarting", record.status === undefined ? (true as const) : undefined),
     ...optional("background", record.status === "shell" ? 1 : undefined),
     ...optional("cwd", record.cwd),
     ...optional("name", record.name),
@@ -96,7 +96,10 @@ const PERMISSIONS = new Set([
 ]);
 
 /** A word that is not known here says nothing: a newer Claude never makes an older tool wrong. */
-function stateOf(status: string, waitingFor: string | undefined): SessionState | undefined {
+function stateOf(
+  status: string | undefined,
+  waitingFor: string | undefined,
+): SessionState | undefined {
   switch (status) {
     case "busy":
       return "working";
