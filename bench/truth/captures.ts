@@ -59,7 +59,7 @@ export async function readCaptures(folder: string): Promise<Scenario[]> {
     const names = claude.scenarios(kinds.records);
     scenarios.push(...names.map((name) => claudeScenario(claude, name, kinds)));
   }
-  scenarios.push(...codex.scenarios("osc").map((name) => codexScenario(codex, name)));
+  scenarios.push(...codex.scenarios("hooks").map((name) => codexScenario(codex, name)));
   for (const name of pi.scenarios("osc")) scenarios.push(await piScenario(pi, name));
   return scenarios.filter((scenario) => scenario !== undefined);
 }

@@ -2,6 +2,7 @@ import { readCodexHook } from "../../src/core/agents/codex/hooks.ts";
 import { codexProcess } from "../../src/core/agents/codex/process.ts";
 import type { Captures, Line } from "./captures.ts";
 import { goneIn, marksOf } from "./claude.ts";
+import { serverSteps, serverTruth } from "./codex-server.ts";
 import { addTruth, over, type Scenario, type Shown, type Step } from "./scenario.ts";
 
 /** A prompt's hook follows its `working` within this. */
@@ -17,8 +18,9 @@ export function codexScenario(captures: Captures, name: string): Scenario | unde
   const timeline = captures.lines("timeline", name);
   const commands = new Map<number, string>();
   const steps = calls.flatMap((line) => hookStep(line, commands));
-  if (steps.length === 0 || states.length === 0) return undefined;
+  steps.push(...serverSteps(captures, name));
   const truth: Scenario["truth"] = new Map();
+  if (states.length === 0) serverTruth(captures, name, truth);
   let session: string | undefined;
   for (const { ts: at, text } of states) {
     const { word, right } = truthOf(String(text));
@@ -42,6 +44,7 @@ export function codexScenario(captures: Captures, name: string): Scenario | unde
     const isOwn = steps.some((step) => step.session === session && step.pid === pid);
     addTruth(truth, session, { at, word: "gone", right: isOwn ? over : anything });
   }
+  if (truth.size === 0) return undefined;
   steps.sort((a, b) => a.at - b.at);
   const endAt = Math.max(...timeline.map(({ ts }) => ts), ...steps.map(({ at }) => at));
   const goneAt = goneIn(timeline);

@@ -11,6 +11,7 @@ import { systemProcessTable } from "../platform/process-table.ts";
 import { type RunningDaemon, startDaemon } from "./daemon.ts";
 import { claudeRecords } from "./feeds/claude-records.ts";
 import { claudeTranscripts } from "./feeds/claude-transcripts.ts";
+import { codexAppServer } from "./feeds/codex-app-server.ts";
 import { codexThreads } from "./feeds/codex-threads.ts";
 import type { Log } from "./log.ts";
 import { type SessionsService, startSessions } from "./services/sessions.ts";
@@ -42,6 +43,7 @@ export async function runDaemon(options: RunOptions): Promise<RunningDaemon> {
     claudeRecords({ configDirs: claudeConfigDirs(host), projectsDirs, table }),
     claudeTranscripts({ projectsDirs }),
     codexThreads({ homes: codexDirs(host), locks: systemFileLocks(host.platform), table }),
+    codexAppServer({ homes: codexDirs(host), uid: host.uid }),
   ];
   let sessions: SessionsService | undefined;
   const daemon = await startDaemon({
