@@ -38,6 +38,7 @@ test("what npm packs is the built program alone, and installs and runs without a
     "LICENSE",
     "README.md",
     "dist/THIRD-PARTY-LICENSES",
+    "dist/pi-extension.ts",
     "package.json",
   ]);
   const manifest = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));

@@ -6,6 +6,9 @@ export const LATENCY_MS = 150;
 /** A wrong state that lasts longer than this is one that a person would act upon. */
 export const STUCK_MS = 5000;
 
+/** What is over is looked at for so long: as an ended row is listed. */
+const OVER_COUNTS_MS = 10_000;
+
 /** A change of the truth is silent when a mode's sources tell nothing from so long before … */
 const SILENT_BEFORE_MS = 350;
 /** … to so long after it. */
@@ -47,7 +50,10 @@ export function score(
   /** The same, not counting what began in a silent span. */
   let wrongOutsideFrom: number | undefined;
   for (const [i, truth] of truths.entries()) {
-    const until = Math.min(truths[i + 1]?.at ?? endAt, endAt);
+    // How long a recording went on after an end says nothing: the row's last seconds do.
+    const isOver = truth.right.includes("absent");
+    const lastsUntil = isOver ? Math.min(endAt, truth.at + OVER_COUNTS_MS) : endAt;
+    const until = Math.min(truths[i + 1]?.at ?? lastsUntil, lastsUntil);
     if (until <= truth.at) continue;
     result.totalMs += until - truth.at;
     const isSilent = !steps.some(
