@@ -100,10 +100,10 @@ export async function build() {
       js: `import { createRequire as omniDevRequire } from "node:module";\nconst require = omniDevRequire(import.meta.url);`,
     },
   });
-  // One small file, in the form that Node starts fastest.
-  const hook = await esbuild.build({
+  // Small files, in the form that Node starts fastest.
+  const small = await esbuild.build({
     ...common,
-    entryPoints: ["src/bin/hook.ts"],
+    entryPoints: ["src/bin/hook.ts", "src/bin/claude-wrap.ts"],
     format: "cjs",
     minify: true,
     outExtension: { ".js": ".cjs" },
@@ -113,7 +113,7 @@ export async function build() {
   // While these listen, a signal waits until the files are in place.
   for (const signal of signals) process.once(signal, stop);
   replaceDist([
-    ...[...commands.outputFiles, ...hook.outputFiles].map(({ path: file, contents }) => ({
+    ...[...commands.outputFiles, ...small.outputFiles].map(({ path: file, contents }) => ({
       name: path.relative(dist, file),
       contents,
       mode: programs.includes(path.basename(file)) ? 0o755 : 0o644,

@@ -20,6 +20,7 @@ const rules: Record<string, { folders: string[]; packages: string[] }> = {
   "daemon/git": { folders: ["core/protocol", "platform"], packages: [] },
   daemon: { folders: ["core/", "platform", "daemon"], packages: [] },
   hook: { folders: [], packages: [] },
+  wrap: { folders: ["client", "core/agents", "core/protocol", "platform"], packages: [] },
   install: {
     folders: ["platform", "hook", "core/agents", "core/protocol"],
     packages: ["jsonc-parser"],
@@ -28,7 +29,7 @@ const rules: Record<string, { folders: string[]; packages: string[] }> = {
     folders: ["client", "core/present", "core/protocol", "platform", "install"],
     packages: ["commander", "string-width"],
   },
-  bin: { folders: ["cli", "daemon", "hook", "platform"], packages: [] },
+  bin: { folders: ["cli", "daemon", "hook", "wrap", "platform"], packages: [] },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(

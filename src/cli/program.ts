@@ -139,6 +139,29 @@ async function parse(args: readonly string[], world: World): Promise<number> {
     .action(run(async () => (await import("./commands/uninstall-hooks.ts")).uninstallHooks));
 
   sessions
+    .command("install-wrapper")
+    .description("let editors start Claude in a wrapper that tells its state exactly")
+    .option("--settings <path>", "an editor's settings file, instead of all that are found")
+    .option("--shim <path>", "the file that editors start, instead of the one beside the socket")
+    .option("--dry-run", "only say what would change")
+    .addOption(socket())
+    .addHelpText(
+      "after",
+      examples("sessions install-wrapper", "sessions install-wrapper --dry-run"),
+    )
+    .action(run(async () => (await import("./commands/install-wrapper.ts")).installWrapper));
+
+  sessions
+    .command("uninstall-wrapper")
+    .description("let editors start Claude directly again")
+    .option("--settings <path>", "an editor's settings file, instead of all that are found")
+    .option("--shim <path>", "the file that editors start, instead of the one beside the socket")
+    .option("--dry-run", "only say what would change")
+    .addOption(socket())
+    .addHelpText("after", examples("sessions uninstall-wrapper"))
+    .action(run(async () => (await import("./commands/uninstall-wrapper.ts")).uninstallWrapper));
+
+  sessions
     .command("hook")
     .description(
       "what an agent runs as its hook: hands standard input to the daemon, always exits 0",
@@ -146,6 +169,12 @@ async function parse(args: readonly string[], world: World): Promise<number> {
     .option("--agent <name>", "who runs it", "claude")
     .addOption(socket())
     .addHelpText("after", examples("sessions hook --agent claude < payload.json"));
+
+  program
+    .command("claude-wrap <command> [args...]")
+    .description("run Claude's command and tell its state out of its stream; for install-wrapper")
+    .addOption(socket())
+    .addHelpText("after", examples("claude-wrap claude -p --output-format stream-json hello"));
 
   const daemon = program
     .command("daemon")
