@@ -52,7 +52,7 @@ test("idle, working, waiting for permission, working, idle; a question; gone aft
 test("/new ends the one session and begins another, in the same process; /reload changes nothing", async () => {
   const { pi, id } = await begin("new");
   await pi.submit("SCENARIO:plain go");
-  await witness.untilState(id, "working");
+  await pi.terminal.waitForScreen("Hello from the fake model.");
   await witness.untilState(id, "idle");
   await pi.submit("/new");
   const second = await witness.newRow();
@@ -60,8 +60,10 @@ test("/new ends the one session and begins another, in the same process; /reload
   await witness.untilOver([id]);
   await pi.submit("/reload");
   await pi.terminal.waitForScreen("Reloaded");
-  await pi.submit("SCENARIO:plain two");
+  // Long enough to be seen: what is over within a frame's time is shown by none.
+  await pi.submit("SCENARIO:slow two");
   await witness.untilState(second.session_id, "working");
+  await pi.terminal.key("Escape");
   await witness.untilState(second.session_id, "idle");
   expect(witness.statesOf(second.session_id)).toEqual(["idle", "working", "idle"]);
   await pi.quit();

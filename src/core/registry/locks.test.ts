@@ -30,6 +30,14 @@ test("a session whose lock is held is idle at first sight, and stays for hours o
   ]);
 });
 
+test("a thread that was made long ago and is opened now has rested since now", () => {
+  const sessions = new Sessions();
+  sessions.lock(aLock({ startedAt: HOUR, at: 3 * HOUR }), 3 * HOUR);
+  expect(sessions.list(3 * HOUR)).toMatchObject([
+    { started_at: "1970-01-01T01:00:00.000Z", state_since: "1970-01-01T03:00:00.000Z" },
+  ]);
+});
+
 test("a lock that is held says nothing of the state", () => {
   const sessions = new Sessions();
   sessions.observe(aSighting({ event: { notification: "permission_prompt" }, agent: "codex" }), 0);

@@ -189,8 +189,9 @@ export class Sessions {
     if (!held && (this.#rows.ends.isOver(sessionId, at, false) || this.#holders.hasMoved(pid, at)))
       return false;
     const startedAt = Math.min(lock.startedAt ?? at, now);
-    const session =
-      held ?? this.#rows.add(sessionId, agent, startedAt, "transcript_discovered", now);
+    const session = held ?? this.#rows.add(sessionId, agent, at, "transcript_discovered", now);
+    // When a thread was made says nothing of how long it has rested.
+    if (!held) session.startedAt = startedAt;
     if (session.endedAt !== undefined && at > session.endedAt) revive(session, at);
     const isNews = takeLock(session, lock, now);
     const left = isNews && this.#holders.replace(session, now, at);

@@ -38,6 +38,8 @@ type Held = {
   file: string;
   since: number;
   pid?: number;
+  /** A look is due when it will have been held for long enough. */
+  isAwaited?: true;
   /** When it was last told of, and whether its rollout was known then. */
   toldAt?: number;
   toldRollout?: boolean;
@@ -176,7 +178,9 @@ class ThreadsFeed {
     if (isTold || this.#away.has(id)) return;
     const left = held.since + (rollout ? SETTLE_MS : ALONE_MS) - now;
     if (left > 0) {
-      this.#port.clock.after(left, () => this.#rounds.poke(), this.#port.signal);
+      if (!held.isAwaited)
+        this.#port.clock.after(left, () => this.#lookAgain(held), this.#port.signal);
+      held.isAwaited = true;
       return;
     }
     const meta = rollout && this.#metaOf(rollout);
@@ -185,6 +189,11 @@ class ThreadsFeed {
     held.toldAt = now;
     held.toldRollout = rollout !== undefined;
     this.#port.report({ kind: "lock", lock });
+  }
+
+  #lookAgain(held: Held): void {
+    delete held.isAwaited;
+    this.#rounds.poke();
   }
 
   /** What was held before the first look is as old as its files are. */
