@@ -35,22 +35,6 @@ export function readCodexHook(payload: unknown): HookReport | undefined {
   return { kind: "event", event: told };
 }
 
-/** The events that are installed: the ones that tell of a state, or that a session lives. */
-export const codexHookEvents = [
-  "SessionStart",
-  "UserPromptSubmit",
-  "PreToolUse",
-  "PostToolUse",
-  "PermissionRequest",
-  "Stop",
-  "Interrupt",
-  "SubagentStart",
-  "SubagentStop",
-  "PreCompact",
-  "PostCompact",
-  "SessionEnd",
-] as const;
-
 type Meaning = [LastEvent, ...Signal[]];
 
 const OTHER: Meaning = [{ notification: "other" }, { kind: "refreshed" }];
